@@ -64,13 +64,10 @@ class OpenAgent(NamedTuple):
     trained_on: Sequence[Span] | None  # None if it is unknown
 
     def settings_with(self, settings: EnvSettings) -> EnvSettings:
-        """Complete settings by those that the agent needs.
+        """Return settings completed by those that the agent needs.
 
         Args:
             settings: Settings of `BackfillEnv`.
-
-        Returns:
-            All settings together.
 
         Raises:
             BfenvError: If they contradict each other.

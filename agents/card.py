@@ -149,15 +149,12 @@ def is_network(name: str) -> bool:
 
 
 def read_card(name: str | Path, kind: str | None = None) -> Card:
-    """Read the card of an agent; runs no code.
+    """Return the card of an agent; runs no code.
 
     Args:
         name: The name of an agent that bfenv comes with, or the path of a card (.json) or model
             (.zip).
         kind: One of KINDS, if the card must be of that kind.
-
-    Returns:
-        What the file says.
 
     Raises:
         UnknownNameError: If there is no such agent; the message suggests others.

@@ -99,7 +99,7 @@ class ModelAgent:
 
 
 def save_model(model: Any, path: str | os.PathLike[str], env: Any = None) -> Path:
-    """Save a model, and beside it a card with all that `load_agent` must know.
+    """Save a model and its card, with all that `load_agent` must know; return the model's file.
 
     The card `NAME.card.json` of `NAME.zip` holds the environment's settings, the jobs trained on,
     the statistics of VecNormalize, and versions.
@@ -108,9 +108,6 @@ def save_model(model: Any, path: str | os.PathLike[str], env: Any = None) -> Pat
         model: Of stable-baselines3 or sb3-contrib.
         path: The file; ".zip" is added unless it is there. It is replaced if it exists.
         env: The environments that the model was trained in, with all wrappers; None for its own.
-
-    Returns:
-        The model's file.
 
     Raises:
         BfenvError: If the settings are not known or cannot be restored, see `describe_model`, or a

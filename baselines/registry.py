@@ -85,7 +85,7 @@ def policy(function: None = None, /, **options: Any) -> Callable[[Callable[..., 
 def policy(
     function: Callable[..., Any] | None = None, /, **options: Any
 ) -> Policy | Callable[[Callable[..., Any]], Policy]:
-    """Make a Policy of a function and register it by its name; also a decorator.
+    """Return a Policy of a function, registered by its name; also a decorator.
 
     The function is `decide(cluster, jobs)`, or `decide(cluster, jobs, memory)` for a policy that
     has a memory. For random numbers, pass `stochastic=True`: the third argument is then a numpy
@@ -96,9 +96,6 @@ def policy(
             returned.
         **options: Fields of Policy. By default the name is the function's, with dashes for
             underscores, the summary the first line of its docstring.
-
-    Returns:
-        The policy, which now stands in the place of the function.
 
     Raises:
         PolicyError: If the function takes neither two nor three arguments, an option is not a field
@@ -153,7 +150,7 @@ def families() -> Mapping[str, Family]:
 
 
 def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
-    """Find or make the policy that a name, an expression or a function refers to.
+    """Return the policy that a name, an expression or a function refers to.
 
     Args:
         policy: One of: a name, as in "easy"; a family with options, as in "easy(order=sjf,
@@ -163,9 +160,6 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
             "agent:NAME"; a Policy, which is passed through; a function, of which a policy is made.
             What has a colon in it is the name of the policy, too, so that the same text finds it
             again.
-
-    Returns:
-        For `simulate`, or for `PolicyAgent`.
 
     Raises:
         UnknownNameError: If no policy has the name; the message suggests others.
@@ -268,7 +262,7 @@ def simulate(
     event_order: str = "standard",
     watch: Watch = simulator.ignore,
 ) -> Schedule:
-    """Run a trace under a policy.
+    """Run a trace under a policy, and return the starts and ends of all jobs.
 
     Args:
         trace: The jobs and the machine, as `bfenv.load_workload` returns them.
@@ -278,9 +272,6 @@ def simulate(
             published schedules.
         watch: Called before the first pass with a function that returns which share of the jobs has
             started. Another thread may call that function during the run.
-
-    Returns:
-        Starts and ends of all jobs.
 
     Raises:
         UnknownNameError: If no policy has the name.

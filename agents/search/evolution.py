@@ -52,13 +52,10 @@ Write = Callable[[np.ndarray], str]  # the expression of a vector of weights
 
 
 def linear_order(weights: np.ndarray) -> str:
-    """Return the expression of a linear scorer.
+    """Return the expression of a linear scorer, an order: the smallest value comes first.
 
     Args:
         weights: (len(FEATURES),) float64
-
-    Returns:
-        str: An order: the smallest value comes first.
     """
     terms = [
         f"{weight:+.{DIGITS}g} * {feature}"

@@ -128,7 +128,7 @@ def run_search(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> dict[str, Any]:
-    """Search, or resume the search in a folder, and write the result to it.
+    """Search, or resume the search in a folder; return what is written to its result.json.
 
     Each generation is scored on cases drawn for it, the same for all candidates. Its best one is
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
@@ -143,9 +143,6 @@ def run_search(
         done: Called after each generation.
         jobs, backend, scheduler: Where to run, see `bfenv.parallel.run_tasks`. Results do not
             depend on it.
-
-    Returns:
-        What result.json holds.
 
     Raises:
         BfenvError: For wrong settings, and if the folder is of another search.
@@ -237,7 +234,7 @@ def run_seeds(
     done: Callable[[Progress, int], None] = lambda progress, number: None,
     **workers: Any,
 ) -> dict[str, Any]:
-    """Search with several seeds, each for its part of the budget, and write the best result.
+    """Search with several seeds, each for its part of the budget; write and return the best result.
 
     Args:
         settings, generations, **workers: As of `run_search`.
@@ -245,9 +242,6 @@ def run_seeds(
         seeds: How many, from `settings.seed`.
         budget: Seconds of all seeds together.
         done: Called after each generation, with the number of the search, from 0.
-
-    Returns:
-        What result.json holds.
 
     Raises:
         BfenvError: As `run_search` does.

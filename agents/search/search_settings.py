@@ -85,13 +85,10 @@ class SearchSettings:
             check_integer(name, getattr(self, name), least)
 
     def command(self, generations: int) -> str:
-        """Return the command that makes the same search again.
+        """Return the shell command that makes the same search again, with "DIR" as the folder.
 
         Args:
             generations: How many the search has made.
-
-        Returns:
-            A shell command, with "DIR" as the folder.
         """
         words = ["bfenv", "search"]
         for workload in self.workloads:

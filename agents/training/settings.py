@@ -158,13 +158,10 @@ def presets() -> dict[str, dict[str, Any]]:
 
 
 def find_settings(preset: str = DEFAULT) -> TrainSettings:
-    """Find the settings of a preset, or of a file that is written like `presets.yaml`.
+    """Return the settings of a preset, or of a file that is written like `presets.yaml`.
 
     Args:
         preset: A name; "FILE.yaml" for a file with one preset, or "FILE.yaml:NAME".
-
-    Returns:
-        Checked; see `change` to alter some.
 
     Raises:
         UnknownNameError: If there is no such preset.
@@ -193,15 +190,12 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
 
 
 def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings:
-    """Change some of the settings of a training.
+    """Return the settings of a training with some of them changed, and checked.
 
     Args:
         settings: Is not changed itself.
         changes: New values by name of the field. Those of `environment` are merged with the old
             ones.
-
-    Returns:
-        Checked.
 
     Raises:
         UnknownNameError: If there is no such setting.

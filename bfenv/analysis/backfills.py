@@ -25,7 +25,7 @@ class Backfills(NamedTuple):
 
 
 def find_backfills(schedule: Schedule) -> Backfills:
-    """Find the backfilled jobs, and the time that each of them stole from the head.
+    """Return which jobs are backfilled, and the seconds that each of them stole from the head.
 
     Starts are judged in hindsight, by true runtimes (Tsafrir 2010, section 3.3). The head at a
     start is the first job, in submission order, that keeps waiting. Its true earliest start follows
@@ -33,9 +33,6 @@ def find_backfills(schedule: Schedule) -> Backfills:
     which it moves are stolen time. Jobs that start at the same instant are judged in index order,
     the order in which EASY scans the queue. Killed trials hold processors like any other job. A job
     does not wait during its trial.
-
-    Returns:
-        Which jobs are backfilled, and the seconds that each stole.
 
     Examples:
         Job 1 is the head, and waits for job 0; job 2 passes it.

@@ -128,15 +128,12 @@ def mean(scores: np.ndarray) -> np.ndarray:
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """Average the middle half of all scores.
+    """Return the mean of the middle half of all scores, (...,) float64.
 
     A quarter of the scores, rounded down, is dropped at each end (Agarwal et al., NeurIPS 2021).
 
     Args:
         scores: (..., runs, tasks). The last two axes are pooled.
-
-    Returns:
-        (...,) float64.
 
     Examples:
         >>> import numpy as np

@@ -76,21 +76,13 @@ class Cluster(NamedTuple):
 
 @inlined
 def now(cluster):
-    """Return the clock.
-
-    Returns:
-        int: Seconds since the trace began.
-    """
+    """Return the clock, in seconds since the trace began."""
     return cluster.state[NOW]
 
 
 @inlined
 def free(cluster):
-    """Return the number of processors that no job runs on.
-
-    Returns:
-        int: It falls with each start of a pass.
-    """
+    """Return the number of processors that no job runs on; it falls with each start of a pass."""
     return cluster.state[FREE]
 
 
@@ -118,11 +110,7 @@ def running(cluster):
 
 @inlined
 def expected_ends(cluster):
-    """Return when the running jobs end by their estimates.
-
-    Returns:
-        np.ndarray: (k,) int64 seconds, in the order of `running`.
-    """
+    """Return when the running jobs end by their estimates: (k,) int64 seconds, as `running`."""
     return cluster.expected_end[: cluster.state[RUNNING]]
 
 
@@ -138,33 +126,22 @@ def finished(cluster):
 
 @inlined
 def started(cluster):
-    """Return the jobs started in this pass.
-
-    Returns:
-        np.ndarray: (k,) int64 indices of jobs, in the order of their starts.
-    """
+    """Return the jobs started in this pass, (k,) int64 indices in the order of their starts."""
     return cluster.started[: cluster.state[STARTED]]
 
 
 @inlined
 def one_event_at_a_time(cluster):
-    """Tell whether each completion and each arrival has a separate pass (event order "pyss").
-
-    Returns:
-        bool: False in the standard event order.
-    """
+    """Return whether each completion and each arrival has a separate pass (event order "pyss")."""
     return cluster.state[ONE_EVENT] == 1
 
 
 @inlined
 def may_start(cluster, jobs, job):
-    """Tell whether `start` would accept a submitted job: it waits, fits, and may start by now.
+    """Return whether `start` would accept a submitted job: it waits, fits, and may start by now.
 
     Args:
         job (int): Index of a job that has been submitted.
-
-    Returns:
-        bool: True if so.
 
     Examples:
         Start every job that fits, in order of submission:

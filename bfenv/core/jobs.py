@@ -249,7 +249,7 @@ def make_trace(
     requested_start: ArrayLike | None = None,
     **provenance: Any,
 ) -> Trace:
-    """Make a Trace from sequences of integers of equal length, one value per job.
+    """Return a Trace of sequences of integers of equal length, one value per job.
 
     Args:
         submit: (n,) seconds, ascending.
@@ -265,9 +265,6 @@ def make_trace(
 
     Raises:
         WorkloadError: On text, NaN, fractions, unequal lengths, or values out of range.
-
-    Returns:
-        Validated, with read-only arrays.
 
     Examples:
         >>> import bfenv

@@ -38,9 +38,6 @@ def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tu
         jobs: The requests; placeholders for jobs to come.
         processors: Of the machine.
         generator: Source of random numbers; a stochastic policy keeps it in its memory.
-
-    Returns:
-        Nothing.
     """
     return ()
 
@@ -50,9 +47,6 @@ def no_records(memory: Any) -> dict[str, np.ndarray]:
 
     Args:
         memory: The policy's memory after the last pass.
-
-    Returns:
-        No arrays.
     """
     return {}
 
@@ -149,16 +143,13 @@ def generator_memory(
 
 
 def make_policy(function: Callable[..., None], **options: Any) -> Policy:
-    """Make a Policy of a function; see `bfenv.policy`.
+    """Return a Policy of a function, without registering it; see `bfenv.policy`.
 
     Args:
         function: `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a
             kernel.
         options: Fields of Policy. By default, the name is the function's, and the summary is the
             first line of its docstring.
-
-    Returns:
-        Not registered under its name.
 
     Raises:
         PolicyError: If the function takes neither two nor three arguments, or Policy has no such

@@ -31,14 +31,11 @@ class Profile(NamedTuple):
 
 
 def new_profile(running: int, reservations: int) -> Profile:
-    """Make an empty profile, to be filled by `rebuild`.
+    """Return an empty profile of a capacity, to be filled by `rebuild`.
 
     Args:
         running: Most running jobs that it must hold.
         reservations: Most reservations that it must hold.
-
-    Returns:
-        Arrays of that capacity.
     """
     steps = 6 + running + 2 * reservations  # a reservation adds two, a running job one, a move four
     return Profile(
@@ -120,10 +117,7 @@ def copy(profile, other):
 
 @kernel
 def anchor_point(profile, size, duration, earliest):
-    """Find the first time at which processors are free for a whole duration.
-
-    Returns:
-        int: In seconds, at least `earliest`.
+    """Return the first time at which processors are free for a whole duration, in seconds.
 
     Examples:
         Two of four processors are taken until second 100.
@@ -208,11 +202,7 @@ def step_from_guess(profile, time, guess):
 
 @kernel
 def fits(profile, size, duration, begin):
-    """Tell whether processors are free for a whole duration.
-
-    Returns:
-        bool: Whether `size` processors are free from `begin` for `duration`.
-    """
+    """Return whether processors are free for a whole duration."""
     steps = profile.steps[0]
     step = step_at(profile, begin)
     while step < steps and profile.time[step] < begin + duration:
@@ -224,11 +214,7 @@ def fits(profile, size, duration, begin):
 
 @kernel
 def place(profile, size, duration, earliest):
-    """Reserve processors at the anchor point.
-
-    Returns:
-        int: The anchor point, in seconds.
-    """
+    """Reserve processors at the anchor point, and return it, in seconds."""
     _make_room(profile, 2)
     steps = profile.steps[0]
     first = step = step_at(profile, earliest)

@@ -33,7 +33,7 @@ def simulate(
     event_order: str = "standard",
     watch: Watch = ignore,
 ) -> Schedule:
-    """Run a trace under a policy; `bfenv.simulate` also takes its name.
+    """Run a trace under a policy, and return its schedule; `bfenv.simulate` also takes its name.
 
     Args:
         trace: The jobs and the machine.
@@ -43,9 +43,6 @@ def simulate(
             with published schedules.
         watch: Called before the first pass with a function that returns which share of the jobs has
             started. Another thread may call that function during the run.
-
-    Returns:
-        Starts and ends of all jobs.
 
     Raises:
         WorkloadError: If `trace` is not a Trace, or has outages and the event order is not the

@@ -204,14 +204,11 @@ class EnvHandle:
 
 
 def handles_of(env: Any) -> list[EnvHandle]:
-    """Look inside environments: make the handle of each of them.
+    """Return the handle of each environment, in the order of the vector, to look inside.
 
     Args:
         env: One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
             Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
-
-    Returns:
-        In the order of the vector.
 
     Raises:
         PolicyError: If it is anything else.

@@ -231,26 +231,20 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return {**self.__dict__, "_sender": None, "_sent": None}
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or read an attribute.
+        """Call a method of every environment, or read an attribute; return the results.
 
         Args:
             name: Of a method or an attribute of `bfenv.envs.handle.EnvHandle`.
             args, kwargs: Arguments of the method.
-
-        Returns:
-            The result or the value of each environment.
         """
         values = [getattr(handle, name) for handle in self.handles]
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Read an attribute of every environment.
+        """Return the values of an attribute, of every environment.
 
         Args:
             name: As of `call`.
-
-        Returns:
-            The value of each environment.
         """
         return self.call(name)
 

@@ -54,9 +54,6 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
             decisions of a stochastic policy.
         load: Offered load to scale the workload to; None for its own.
 
-    Returns:
-        By seed.
-
     Raises:
         BfenvError: If the workload is unknown, or `seeds` is below 1.
     """
@@ -74,13 +71,10 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
 
 
 def variant_cases(variants: Mapping[str, Trace]) -> list[Case]:
-    """Make a case of each of several traces.
+    """Return a case of each of several traces, in this order.
 
     Args:
         variants: The traces by label.
-
-    Returns:
-        In this order.
     """
     return [Case(trace, label=label) for label, trace in variants.items()]
 

@@ -20,7 +20,7 @@ ARRAYS = ("start", "end", "trial_start", "trial_end")
 
 
 def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
-    """Return the schedule of a row that did not fail.
+    """Return the schedule of a row that did not fail, on the trace of the row.
 
     A schedule on disk is checked before it is returned. Policies are run again only by registered
     name or expression: a row may come from anywhere, and importing a module that it names would run
@@ -29,9 +29,6 @@ def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
     Args:
         leaderboard: What `read_leaderboard` returns.
         row: One of its rows.
-
-    Returns:
-        On the trace of the row.
 
     Raises:
         BfenvError: If the workload's content is not that of the row, the schedule on disk is not

@@ -61,7 +61,7 @@ def run_suite(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> SuiteRun:
-    """Make the rows of policies and agents on a suite that are not in a folder yet.
+    """Make the rows of a suite that are not in a folder yet, and return those made and those there.
 
     Args:
         suite, policies, agents, players, seeds: What to run, see `plan_rows`.
@@ -77,9 +77,6 @@ def run_suite(
         begin: Called with the number of rows to make and their estimated cost.
         done: Called with each row and its part of that cost.
         jobs, backend, scheduler: Where to run, see `bfenv.parallel.sweep.run_tasks`.
-
-    Returns:
-        The rows made, and those that existed.
 
     Raises:
         BfenvError: For wrong input, and for a trace that is missing or not the suite's. If a policy

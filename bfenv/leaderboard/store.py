@@ -42,13 +42,10 @@ class Leaderboard(NamedTuple):
 
 
 def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
-    """Read and check the rows of a folder. They are data and may come from anywhere.
+    """Return the rows of a folder, checked. They are data and may come from anywhere.
 
     Args:
         folder: What `run_suite` or `bfenv leaderboard run` has made.
-
-    Returns:
-        The rows in the order of their files' names.
 
     Raises:
         BfenvError: If there are no rows, a file is not a row, rows are of two suites, or two rows

@@ -135,13 +135,10 @@ def load_frozen(source: str, expected: str) -> "Trace":
 
 
 def find_suite(name: str) -> Suite:
-    """Return a suite by its name.
+    """Return a suite by its name, with the hashes of its traces.
 
     Args:
         name: One of `SUITES`, such as "synthetic-v1".
-
-    Returns:
-        Its workloads, with the hashes of their traces.
 
     Raises:
         UnknownNameError: If no suite has the name; similar names are suggested.

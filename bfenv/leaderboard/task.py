@@ -48,7 +48,7 @@ def plan_rows(
     limits: PlayerLimits = DEFAULT,
     waiting: Callable[[str], None] = lambda text: None,
 ) -> list[Task]:
-    """List every row of these policies, agents and players on a suite, in a fixed order.
+    """Return a task for each row of these competitors on a suite, in the same order everywhere.
 
     A workload whose log records its starts has a row of these as well, before all others.
 
@@ -63,9 +63,6 @@ def plan_rows(
         players: Command lines of programs that schedule, see docs/players.md.
         limits: What a player may use.
         waiting: Called with what is waited for, such as the greeting of a player.
-
-    Returns:
-        The same in every process, so that it can be cut into shards.
 
     Raises:
         BfenvError: If the suite has fewer seeds, a name is unknown or names two competitors, or an

@@ -10,14 +10,11 @@ T = TypeVar("T")
 
 
 def take_shard(tasks: Sequence[T], shard: tuple[int, int]) -> list[T]:
-    """Choose the tasks of one shard; all shards make up the whole.
+    """Return the tasks of one shard, every n-th; all shards make up the whole.
 
     Args:
         tasks: All tasks, the same in every process.
         shard: Which shard, counted from 1, and how many there are.
-
-    Returns:
-        Every n-th task.
 
     Examples:
         >>> from bfenv.parallel import take_shard
@@ -29,13 +26,10 @@ def take_shard(tasks: Sequence[T], shard: tuple[int, int]) -> list[T]:
 
 
 def read_shard(text: str) -> tuple[int, int]:
-    """Read a shard from text.
+    """Return the shard and their number that a text gives.
 
     Args:
         text: "I/N" with 1 <= I <= N.
-
-    Returns:
-        I and N.
 
     Raises:
         BfenvError: If the text is anything else.

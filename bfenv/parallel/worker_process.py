@@ -55,15 +55,12 @@ class WorkerProcess:
         self._used = 0.0  # time.monotonic() when the last call ended
 
     def call(self, function: Callable[..., T], *arguments: Any, timeout: float) -> T:
-        """Call a function in the worker process.
+        """Call a function in the worker process, and return what it returns.
 
         Args:
             function: A function that can be imported by its module and name.
             arguments: What to call it with; everything must be picklable.
             timeout: Seconds after which the process is killed.
-
-        Returns:
-            What the function returns.
 
         Raises:
             WorkerDiedError: If the process dies or is killed before the function returns.
@@ -120,13 +117,10 @@ _own = threading.local()  # .worker: the worker process of each thread
 
 
 def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) -> T:
-    """Call a function in this thread's own `WorkerProcess`, which lives on for the next call.
+    """Return a function's result from this thread's own `WorkerProcess`, which lives on.
 
     Args:
         function, *arguments, timeout: As of `WorkerProcess.call`.
-
-    Returns:
-        What the function returns.
 
     Raises:
         WorkerDiedError, BfenvError: As of `WorkerProcess.call`.

@@ -102,14 +102,11 @@ def find_case(name: str, rules: str) -> Case:
 
 
 def run_policy(policy: str | Policy, cases: Iterable[Case]) -> list[Verdict]:
-    """Schedule the cases by a policy of bfenv or of your own.
+    """Return a verdict on each case that a policy of bfenv or of your own schedules.
 
     Args:
         policy: A policy or its name.
         cases: Those of `load_cases`, or a choice of them.
-
-    Returns:
-        One for each case.
 
     Raises:
         PolicyError: If the policy raises anything.
@@ -137,7 +134,7 @@ def run_command(
     seconds: float = 60,
     done: Callable[[], None] = lambda: None,
 ) -> list[Verdict]:
-    """Schedule the cases by a command that reads SWF and writes starts.
+    """Return a verdict on each case that a command schedules, which reads SWF and writes starts.
 
     Args:
         command: The command line. "{input}" is replaced by the SWF file of a case, "{output}" by
@@ -147,9 +144,6 @@ def run_command(
         cases: What to schedule.
         seconds: Time limit for each case.
         done: Called after each case.
-
-    Returns:
-        One for each case.
 
     Raises:
         ConformanceError: If the command cannot be started, fails, takes too long or writes

@@ -65,13 +65,10 @@ def check_policy(
     seconds: float = 60.0,
     slow: float = 1.0,
 ) -> Report:
-    """Check a policy, and raise an error if it has faults.
+    """Return the report on a policy without faults; raise an error if it has some.
 
     Args:
         policy, trace, seconds, slow: As of `report_on`.
-
-    Returns:
-        Without faults.
 
     Raises:
         PolicyError: If the policy has faults; the message has one line for each.

@@ -35,7 +35,7 @@ class Source(NamedTuple):
 
 
 def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
-    """Load a workload by name, or from the path of an SWF file.
+    """Return a workload by name, or from the path of an SWF file; it cannot be modified.
 
     A workload is read or generated once per process: equal calls return the same trace. A file
     that has changed is read again.
@@ -51,9 +51,6 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
             requested start times. Where both have an option, as `load` of "lublin", which keeps the
             length of its days, the workload's own counts. `seed` has no effect where nothing is
             random.
-
-    Returns:
-        The trace. It is shared and cannot be modified.
 
     Raises:
         UnknownNameError: If nothing has the name; the message suggests similar names.
@@ -72,14 +69,11 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
 
 
 def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
-    """Load the workload that `load_workload` would take parts of or transform.
+    """Return the whole workload that `load_workload` would take parts of or transform.
 
     Args:
         workload, **options: As of `load_workload`. The options of `transformed` have no effect, but
             are checked.
-
-    Returns:
-        All of its jobs.
 
     Raises:
         UnknownNameError, FileNotFoundError, WorkloadError: As of `load_workload`.

@@ -54,7 +54,7 @@ def transformed(
     max_advance: Seconds | None = None,
     seed: int = 0,
 ) -> Trace:
-    """Apply any of these steps to a trace, always in this order.
+    """Return a trace after any of these steps, always in this order.
 
     Args:
         split: Part of the time span to keep, see `split_range`.
@@ -72,9 +72,6 @@ def transformed(
             `with_requested_starts`.
         max_advance: Longest time from submission to the requested start, in seconds. None is a day.
         seed: Random seed of all steps.
-
-    Returns:
-        A new trace, or the same one if there is nothing to do.
 
     Raises:
         UnknownNameError: If there is no such split or model of estimates.
@@ -225,13 +222,10 @@ def at_once(trace: Trace) -> Trace:
 
 
 def windows(trace: Trace, jobs: int) -> list[Trace]:
-    """Cut a trace into parts of consecutive jobs.
+    """Return parts of consecutive jobs of a trace, each of which begins at time 0.
 
     Args:
         jobs: Jobs in a part; the last part holds the rest.
-
-    Returns:
-        Each begins at time 0.
 
     Raises:
         WorkloadError: If `jobs` is not an integer >= 1.

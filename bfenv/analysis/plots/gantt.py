@@ -66,15 +66,12 @@ def write_gantt(schedules: Sequence[Schedule], path: Path, begin: int, span: int
 
 
 def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure":
-    """Draw the machine of each schedule and, below it, the queue.
+    """Return a drawing of the machine of each schedule and, below it, the queue.
 
     Args:
         schedules: Schedules of the same trace, drawn from top to bottom.
         begin, span: First second and length of the interval, see `choose_begin` and
             `readable_span`.
-
-    Returns:
-        To show or to save.
 
     Raises:
         BfenvError: If matplotlib is missing or nothing runs within the interval.

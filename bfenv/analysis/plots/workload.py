@@ -40,13 +40,10 @@ def write_workload(trace: Trace, path: Path) -> None:
 
 
 def draw_workload(trace: Trace) -> "Figure":
-    """Draw a trace in nine panels.
+    """Return a drawing of a trace in nine panels.
 
     Args:
         trace: The jobs to describe.
-
-    Returns:
-        To show or to save.
 
     Raises:
         BfenvError: If matplotlib is missing.

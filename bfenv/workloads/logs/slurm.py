@@ -70,7 +70,7 @@ def read_sacct(
     eligible: bool = False,
     **options: Unpack[CommonOptions],
 ) -> Trace:
-    """Read the jobs that ran from the output of Slurm's sacct, columns or JSON.
+    """Return the jobs that ran, from the output of Slurm's sacct, columns or JSON.
 
     Make the file with this command; `-r` restricts it to a partition:
 
@@ -116,9 +116,6 @@ def read_sacct(
         overrun: If a runtime exceeds the time limit: "kill" cuts it, as Slurm kills the job,
             "extend" raises the limit.
         on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
-
-    Returns:
-        The trace, with SWF records and header.
 
     Raises:
         FileNotFoundError: If there is no such file.

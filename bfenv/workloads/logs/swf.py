@@ -57,7 +57,7 @@ def read_swf(
     on_error: str = "raise",
     outages: str = "header",
 ) -> Trace:
-    """Read an SWF file.
+    """Return the trace in an SWF file, named like the file.
 
     Size is the requested processors if positive, or else the allocated ones; the estimate is the
     requested time if positive, or else the run time. Jobs without a submit time, a runtime or a
@@ -81,9 +81,6 @@ def read_swf(
         on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
         outages: "header" reads the lines above, "find" adds what `find_outages` finds in the log's
             waits, "none" leaves all out.
-
-    Returns:
-        The trace, named like the file.
 
     Raises:
         FileNotFoundError: If there is no such file.

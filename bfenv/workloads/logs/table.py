@@ -54,7 +54,7 @@ def read_columns(
     delimiter: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Trace:
-    r"""Read the jobs of a table: text with a line of column names, or Parquet.
+    """Return the jobs of a table: text with a line of column names, or Parquet.
 
     Each row is a job, or counted in `trace.cleaning`. A field in quotes may have line breaks.
 
@@ -72,9 +72,6 @@ def read_columns(
         delimiter: One character. None chooses that of , ; tab | which is most frequent in the first
             line.
         **options: As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
-
-    Returns:
-        The trace, with SWF records and header.
 
     Raises:
         FileNotFoundError: If there is no such file.

@@ -36,7 +36,7 @@ def lublin(
     p_pow2: float | None = None,
     pa: float | None = None,
 ) -> Trace:
-    """Generate rigid jobs by the Lublin-Feitelson model.
+    """Return rigid jobs of the Lublin-Feitelson model, with users unknown.
 
     All days are alike: the model has no weekends.
 
@@ -60,9 +60,6 @@ def lublin(
         p_pow2: Share of parallel jobs whose size is a power of two, None as published.
         pa: Slope that ties runtime to size, at most 0: the lower, the closer the tie. None as
             published.
-
-    Returns:
-        The trace, with users unknown.
 
     Raises:
         UnknownNameError: If there is no such model of estimates.

@@ -23,7 +23,7 @@ SHORTEST, LONGEST = MINUTE, 240 * MINUTE
 
 
 def sud(procs: int = 256, jobs: int = 18_415, load: float = 0.78, seed: int = 0) -> Trace:
-    """Generate SUD, the synthetic uniform distribution, with exact estimates.
+    """Return jobs of SUD, the synthetic uniform distribution, with exact estimates.
 
     Runtimes are uniform from 1 to 240 minutes, sizes uniform from 1 to `procs`, and arrivals a
     Poisson process.
@@ -33,9 +33,6 @@ def sud(procs: int = 256, jobs: int = 18_415, load: float = 0.78, seed: int = 0)
         jobs: Number of jobs.
         load: Offered load.
         seed: Random seed.
-
-    Returns:
-        The trace, with users unknown.
 
     Raises:
         WorkloadError: If a value is out of range.
