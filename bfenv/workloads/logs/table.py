@@ -54,7 +54,7 @@ def read_columns(
     delimiter: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Trace:
-    """Return the jobs of a table: text with a line of column names, or Parquet.
+    r"""Return the jobs of a table: text with a line of column names, or Parquet.
 
     Each row is a job, or counted in `trace.cleaning`. A field in quotes may have line breaks.
 
