@@ -6,22 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bfenv.envs.features as f
 from bfenv.envs import features
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import (
-    AGE,
-    AHEAD,
-    CLUSTER,
-    JOB_FEATURES,
-    PASS,
-    PROFILE,
-    QUEUE,
-    TRIAL,
-    USERS,
-    VERSION,
-    has_same_columns,
-    job_columns,
-)
 from bfenv.envs.observation import log, log_count, log_expansion, log_time
 from bfenv.knowledge.user_history import QUANTITIES
 
@@ -47,8 +34,8 @@ def test_scales():
 
 def test_tables():
     """Names are unique, ranges are not empty, and each number says what it is."""
-    rows = [*QUEUE, *AGE, *TRIAL, *CLUSTER, *PASS, *PROFILE]
-    rows += [feature for group in JOB_FEATURES.values() for feature in group]
+    rows = [*f.QUEUE, *f.AGE, *f.TRIAL, *f.CLUSTER, *f.PASS, *f.PROFILE]
+    rows += [feature for group in f.JOB_FEATURES.values() for feature in group]
     assert len({feature.name for feature in rows}) == len(rows)
     for feature in rows:
         assert -1 <= feature.low < feature.high <= 1
@@ -57,45 +44,45 @@ def test_tables():
 
 def test_columns():
     """Every feature has a named index, which is its place in its table."""
-    for table, prefix in ((QUEUE, "JOB_"), (CLUSTER, "CLUSTER_")):
+    for table, prefix in ((f.QUEUE, "JOB_"), (f.CLUSTER, "CLUSTER_")):
         for i, feature in enumerate(table):
             assert getattr(features, prefix + feature.name.upper()) == i
 
 
 def test_groups():
     """Groups follow QUEUE in one order, whatever order they are named in."""
-    names = [feature.name for feature in job_columns(["priority", "users"], age=True, trial=True)]
-    groups = (*USERS, *JOB_FEATURES["priority"], *AGE, *TRIAL)
-    assert names == [feature.name for feature in (*QUEUE, *groups)]
+    names = [feature.name for feature in f.job_columns(["priority", "users"], age=True, trial=True)]
+    groups = (*f.USERS, *f.JOB_FEATURES["priority"], *f.AGE, *f.TRIAL)
+    assert names == [feature.name for feature in (*f.QUEUE, *groups)]
 
 
 def test_quantities():
     """The features of users are called, measured and explained like the quantities of orders."""
     by_name = {quantity.name: quantity for quantity in QUANTITIES}
-    for feature in USERS:
+    for feature in f.USERS:
         quantity = by_name[feature.name]
         assert feature.unit == quantity.unit and quantity.meaning in feature.formula
-    scales = {feature.name: feature.formula.partition("(")[0] for feature in USERS}
+    scales = {feature.name: feature.formula.partition("(")[0] for feature in f.USERS}
     assert scales["predicted_expansion"] == "log_expansion"
     assert scales["user_runtime"] == "log_time" and scales["user_running"] == "log_count"
 
 
 def test_versions():
     """What a version added to is another observation for earlier models; the rest is the same."""
-    assert has_same_columns(VERSION, ["users"]) and has_same_columns(3, ["priority"])
-    assert not has_same_columns(3, ["users"])
-    assert not has_same_columns(2, []) and not has_same_columns(VERSION + 1, [])
+    assert f.has_same_columns(f.VERSION, ["users"]) and f.has_same_columns(3, ["priority"])
+    assert not f.has_same_columns(3, ["users"])
+    assert not f.has_same_columns(2, []) and not f.has_same_columns(f.VERSION + 1, [])
 
 
 def test_times_ahead():
     """The profile looks ahead from now to five days, at ascending times."""
-    assert AHEAD[0] == 0 and AHEAD[-1] == 5 * 86_400
-    assert (np.diff(AHEAD) > 0).all()
+    assert f.AHEAD[0] == 0 and f.AHEAD[-1] == 5 * 86_400
+    assert (np.diff(f.AHEAD) > 0).all()
 
 
 def test_pass_legal():
     """Whether the pass is legal is seen where that varies."""
-    width = len(CLUSTER)
+    width = len(f.CLUSTER)
     for options, seen in (
         ({}, False),
         ({"idle": "allowed"}, True),

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv.players.foresight as foresight
 from bfenv.core.schedule import Schedule
-from bfenv.players.foresight import (
-    JOBS,
-    NONE_FOUND,
-    NOT_CHECKED,
-    _find,
-    foresight_of,
-    foresight_of_agent,
-)
 from bfenv.players.player_process import PlayerKilledError
 from tests.players.programs import QUICK, few_jobs, program
 
@@ -35,8 +28,11 @@ def scheduled(trace, start):
 
 def test_find():
     """A clairvoyant is found out, an honest policy is not, and a forgetful one cannot be tried."""
-    assert _find(TRACE, lambda trace: bfenv.simulate(trace, "easy-sjf")) == NONE_FOUND
-    assert _find(TRACE, clairvoyant).startswith("peeking: ")
+    assert (
+        foresight._find(TRACE, lambda trace: bfenv.simulate(trace, "easy-sjf"))
+        == foresight.NONE_FOUND
+    )
+    assert foresight._find(TRACE, clairvoyant).startswith("peeking: ")
     lengths = []
 
     def restless(trace):
@@ -44,21 +40,21 @@ def test_find():
         schedule = bfenv.simulate(trace, "fcfs")
         return scheduled(trace, schedule.start + len(lengths))
 
-    assert _find(TRACE, restless).startswith(f"{NOT_CHECKED}two runs differ")
-    assert set(lengths) == {JOBS}
+    assert foresight._find(TRACE, restless).startswith(f"{foresight.NOT_CHECKED}two runs differ")
+    assert set(lengths) == {foresight.JOBS}
 
 
 @pytest.mark.parametrize("name", ["random", "agent:scorer-lublin"])
 def test_own_agents(name):
     """The agents of bfenv foresee nothing."""
-    assert foresight_of_agent(name, TRACE, 0, None) == NONE_FOUND
+    assert foresight.foresight_of_agent(name, TRACE, 0, None) == foresight.NONE_FOUND
 
 
 def test_players():
     """A program is tried in one process, one that ends after a run is not, nor one killed."""
     trace = few_jobs()
-    assert foresight_of("x", program(), trace, 0, QUICK) == NONE_FOUND
-    found = foresight_of("x", program("sys.exit()"), trace, 0, QUICK)
-    assert found == f"{NOT_CHECKED}its process died (exit status 0)"
+    assert foresight.foresight_of("x", program(), trace, 0, QUICK) == foresight.NONE_FOUND
+    found = foresight.foresight_of("x", program("sys.exit()"), trace, 0, QUICK)
+    assert found == f"{foresight.NOT_CHECKED}its process died (exit status 0)"
     with pytest.raises(PlayerKilledError, match="its process died .SIGKILL"):
-        foresight_of("x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)
+        foresight.foresight_of("x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)

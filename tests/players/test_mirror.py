@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.cluster import (
-    expected_ends,
-    finished,
-    free,
-    may_start,
-    now,
-    running,
-    start,
-    try_start,
-    waiting,
-    wake_at,
-)
+import bfenv.core.cluster as c
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import make_policy, new_memory
 from bfenv.players.limits import DEFAULT
@@ -68,14 +57,14 @@ def remote(policy, frames=True):
 
 def tries_and_wakes(cluster, jobs, generator):
     """Tries long jobs once, in random order, and wakes up now and then."""
-    for job in generator.permutation(waiting(cluster)):
-        if may_start(cluster, jobs, job):
+    for job in generator.permutation(c.waiting(cluster)):
+        if c.may_start(cluster, jobs, job):
             if jobs.estimate[job] > 300 and cluster.trial_start[job] < 0:
-                try_start(cluster, jobs, job, 120)
+                c.try_start(cluster, jobs, job, 120)
             else:
-                start(cluster, jobs, job)
-    if len(waiting(cluster)) and now(cluster) % 7:
-        wake_at(cluster, now(cluster) + 50)
+                c.start(cluster, jobs, job)
+    if len(c.waiting(cluster)) and c.now(cluster) % 7:
+        c.wake_at(cluster, c.now(cluster) + 50)
 
 
 # Policies that keep something of each job, or of groups of jobs, from pass to pass
@@ -108,17 +97,17 @@ def test_schedules(name, frames):
 
 def test_view():
     """At every pass, all that the mirror shows of known jobs is what the machine shows."""
-    seen, views = [], (free, waiting, running, expected_ends, finished, now)
+    seen, views = [], (c.free, c.waiting, c.running, c.expected_ends, c.finished, c.now)
 
     def watch(cluster, jobs):
-        known = int(np.searchsorted(jobs.submit, now(cluster), side="right"))
+        known = int(np.searchsorted(jobs.submit, c.now(cluster), side="right"))
         parts = [np.array(view(cluster)) for view in views]
         parts += [getattr(cluster, name)[:known].copy() for name in ("start", "end", "trial_end")]
         parts += [column[:known].copy() for column in jobs]
         seen.append(parts)
-        for job in waiting(cluster):
-            if may_start(cluster, jobs, job):
-                start(cluster, jobs, job)
+        for job in c.waiting(cluster):
+            if c.may_start(cluster, jobs, job):
+                c.start(cluster, jobs, job)
 
     policy = make_policy(watch)
     trace = probe_traces(False)[0]

@@ -2,15 +2,7 @@
 
 from types import SimpleNamespace
 
-from bfenv.leaderboard.report.ranking import (
-    SHARED_RANK,
-    agent_notes,
-    failures,
-    foresight_notes,
-    ranked,
-    render_markdown,
-    version_notes,
-)
+import bfenv.leaderboard.report.ranking as ranking
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import page_of
 from tests.leaderboard.stores import write_store
@@ -29,7 +21,7 @@ def test_agent_notes():
         row("easy", "policy", decisions=100.0, outside_window=1.0, replaced_actions=9.0),
         row("old", mean_wait=1.0),
     ]
-    outside, replaced = agent_notes(rows)
+    outside, replaced = ranking.agent_notes(rows)
     assert outside.startswith("a.zip: at 30.0 % of its decisions jobs waited outside")
     assert replaced.startswith("a.zip: 10.0 % of its choices were illegal")
 
@@ -43,7 +35,7 @@ def made_by(sources="a", commit="c", **others):
 def test_version_notes():
     """Other sources and programs are pointed out, another commit of the same sources is not."""
     first = made_by()
-    assert version_notes([first, made_by(), made_by(commit="d"), made_by(torch="5")]) == []
+    assert ranking.version_notes([first, made_by(), made_by(commit="d"), made_by(torch="5")]) == []
     for other, text in [
         (made_by("b"), "bfenv 1 (a), 1 (b)."),
         (made_by(None), "bfenv 1 (a), 1 (c)."),
@@ -51,15 +43,15 @@ def test_version_notes():
         (made_by(numba=None), "numba 3, unknown."),
         (made_by("b", python="5"), "bfenv 1 (a), 1 (b); python 4, 5."),
     ]:
-        (note,) = version_notes([first, other])
+        (note,) = ranking.version_notes([first, other])
         assert "several versions" in note and note.endswith(f"same results: {text}")
-    assert len(version_notes([made_by(torch="5"), made_by(torch="6")])) == 1
+    assert len(ranking.version_notes([made_by(torch="5"), made_by(torch="6")])) == 1
 
 
 def test_random_agent():
     """An agent that learns nothing is not to be trained."""
     rows = [row("random:window=4", decisions=10.0, outside_window=0.5)]
-    (note,) = agent_notes(rows)
+    (note,) = ranking.agent_notes(rows)
     assert note.endswith("outside the window") and "train" not in note
 
 
@@ -70,7 +62,7 @@ def test_failures():
         SimpleNamespace(policy=policy, workload="w", seed=seed, error=error)
         for policy, seed, error in runs
     ]
-    assert failures(rows) == [
+    assert ranking.failures(rows) == [
         "a on w, seed 0 and 2 other runs: no", "a on w, seed 3: late", "b on w, seed 0: no",
     ]  # fmt: skip
 
@@ -79,13 +71,13 @@ def test_shared_rank(rows, tmp_path):
     """The rule of shared ranks stands below a table that has some, and below no other."""
     own = [row | {"policy": "copy"} for row in rows.values() if row["policy"] == "fcfs"]
     leaderboard = read_leaderboard(write_store(tmp_path / "all", [*rows.values(), *own]))
-    ranks = [line.rank for line in ranked(leaderboard)]
+    ranks = [line.rank for line in ranking.ranked(leaderboard)]
     assert len(set(ranks)) < len(ranks)
-    assert SHARED_RANK in render_markdown(leaderboard) + page_of(leaderboard)
+    assert ranking.SHARED_RANK in ranking.render_markdown(leaderboard) + page_of(leaderboard)
     pair = [row for row in rows.values() if row["policy"] in ("fcfs", "easy")]
     leaderboard = read_leaderboard(write_store(tmp_path / "two", pair))
-    assert [line.rank for line in ranked(leaderboard)] == [1, 2]
-    assert SHARED_RANK not in render_markdown(leaderboard)
+    assert [line.rank for line in ranking.ranked(leaderboard)] == [1, 2]
+    assert ranking.SHARED_RANK not in ranking.render_markdown(leaderboard)
 
 
 def test_foresight_notes():
@@ -95,7 +87,7 @@ def test_foresight_notes():
         SimpleNamespace(policy=name, foresight=foresight)
         for name, foresight in zip(["a:b", "a:b", "c:d", "easy"], found, strict=True)
     ]
-    assert foresight_notes(rows) == ["a:b: not tested for foresight: two runs differ"]
+    assert ranking.foresight_notes(rows) == ["a:b: not tested for foresight: two runs differ"]
 
 
 def test_single_run(rows, tmp_path):
@@ -103,7 +95,7 @@ def test_single_run(rows, tmp_path):
     silent = {"rank", "95 % interval", "runs", "failed"}
     single = [row for (_, workload), row in rows.items() if workload == "lublin-64-0.8"]
     leaderboard = read_leaderboard(write_store(tmp_path / "one", single))
-    page, text = page_of(leaderboard), render_markdown(leaderboard)
+    page, text = page_of(leaderboard), ranking.render_markdown(leaderboard)
     table = page.partition('<section id="ranking"')[2].partition("</table>")[0]
     assert not any(f">{name}</th>" in table for name in silent) and "bounded slowdown" in table
     assert "| rank |" not in text and "| bounded slowdown |" in text

@@ -3,19 +3,13 @@
 import pytest
 
 import bfenv
-from bfenv.workloads.logs.header import (
-    clock_at,
-    header_of,
-    machine_size,
-    read_labels,
-    start_time,
-)
+import bfenv.workloads.logs.header as header
 
 
 def test_labels():
     """Labels and values are stripped; of several with one label, the first counts."""
     lines = ["MaxProcs :  12", "a remark", "MaxProcs: 50", " Note: a: b ", "Empty:"]
-    assert read_labels(lines) == {"MaxProcs": "12", "Note": "a: b", "Empty": ""}
+    assert header.read_labels(lines) == {"MaxProcs": "12", "Note": "a: b", "Empty": ""}
 
 
 @pytest.mark.parametrize(
@@ -30,13 +24,13 @@ def test_labels():
 )
 def test_machine_size(labels, size):
     """The machine has MaxProcs, or else MaxNodes."""
-    assert machine_size(labels) == size
+    assert header.machine_size(labels) == size
 
 
 @pytest.mark.parametrize(("value", "start"), [("5", 5), ("soon", 0), ("-1", 0), ("", 0)])
 def test_start_time(value, start):
     """A start time that is not a number is not known."""
-    assert start_time({"UnixStartTime": value}) == start
+    assert header.start_time({"UnixStartTime": value}) == start
 
 
 @pytest.mark.parametrize(
@@ -45,15 +39,15 @@ def test_start_time(value, start):
 )
 def test_clock(zone, expected):
     """The clock is that of the header's zone, and unknown in an unknown one."""
-    assert clock_at({"TimeZoneString": zone, "UnixStartTime": "20"}, 10) == expected
+    assert header.clock_at({"TimeZoneString": zone, "UnixStartTime": "20"}, 10) == expected
 
 
 def test_header_to_write():
     """A header changes only where it would be read as another machine or time of day."""
     trace = bfenv.make_trace([0], [1], [5], 4, header=("Note: x", "MaxProcs: 4"), time_of_day=30)
-    assert header_of(trace, 30) == ["Note: x", "MaxProcs: 4"]
-    changed = header_of(trace, 0)
+    assert header.header_of(trace, 30) == ["Note: x", "MaxProcs: 4"]
+    changed = header.header_of(trace, 0)
     assert changed[:2] == ["Note: x", "MaxProcs: 4"]
-    assert clock_at(read_labels(changed), 0) == 30
+    assert header.clock_at(header.read_labels(changed), 0) == 30
     smaller = bfenv.make_trace([0], [1], [5], 2, header=trace.header, time_of_day=30)
-    assert header_of(smaller, 30) == ["Note: x", "MaxProcs: 2"]
+    assert header.header_of(smaller, 30) == ["Note: x", "MaxProcs: 2"]
