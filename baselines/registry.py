@@ -268,17 +268,22 @@ def simulate(
         trace: The jobs and the machine, as `bfenv.load_workload` returns them.
         policy: Anything that `find_policy` takes.
         seed: Random seed (stochastic policies only).
-        event_order: "pyss" follows the event order of the simulator pyss, for comparison with
-            published schedules.
+        event_order: "standard", or "pyss" for the event order of the simulator pyss, to compare
+            with published schedules.
         watch: Called before the first pass with a function that returns which share of the jobs has
             started. Another thread may call that function during the run.
 
     Raises:
         UnknownNameError: If no policy has the name.
-        WorkloadError: If `trace` is not a Trace.
-        PolicyError: If the policy makes an illegal start, leaves jobs waiting forever, or does not
-            plan for requested start times while the trace has some.
-        BfenvError: If the seed is not an integer >= 0.
+        WorkloadError: If `trace` is not a Trace, or has outages and the event order is not the
+            standard one.
+        IllegalStartError: If the policy starts a job that may not start; it holds the job, the time
+            and the reason.
+        StarvationError: If the policy leaves jobs waiting although nothing else is left to happen.
+        PolicyError: If jobs have requested start times and the policy does not plan for them, or a
+            policy that is called from Python changes when a job started or ended.
+        BfenvError: If the seed is not an integer >= 0, or there is no such event order.
+        KeyboardInterrupt: On Ctrl-C, also inside a compiled policy.
 
     Examples:
         Job 2 fits beside job 0, and ends before job 1 could start: EASY backfills it.

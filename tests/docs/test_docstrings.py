@@ -98,6 +98,12 @@ def said_once(thing):
     )
 
 
+def said_elsewhere(thing):
+    """Parameters that another function describes, which a docstring names."""
+    other = re.search(r"as of `bfenv\.(\w+)`", thing.__doc__ or "")
+    return set(described(getattr(bfenv, other[1]))) if other else set()
+
+
 def is_record(thing):
     """Whether a class is a named tuple or a data class: its signature lists its fields."""
     return dataclasses.is_dataclass(thing) or hasattr(thing, "_fields")
@@ -131,7 +137,7 @@ def parameter_faults(thing):
         missing -= commented(thing)
     if extra & set(known):
         missing -= {name for name, one in taken.items() if keywords(one)}
-    missing -= said_once(thing)
+    missing -= said_once(thing) | said_elsewhere(thing)
     untyped = {
         name
         for name in set(known) & set(taken)
