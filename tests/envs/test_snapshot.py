@@ -226,12 +226,17 @@ def test_reset_leaves_the_future():
     "settings",
     [
         {"reward": "log_ratio"},
-        {"reservations": "chosen", "idle": "allowed"},
-        {"guard": 0.1, "reservations": 2},
-        {"reservations": "all", "window_order": "oldest"},
-        {"idle": "every_pass"},
         {"trial_limit": 30},
         {"max_episode_steps": 60},
+        *(
+            pytest.param(settings, marks=pytest.mark.thorough)  # long to compile
+            for settings in (
+                {"reservations": "chosen", "idle": "allowed"},
+                {"guard": 0.1, "reservations": 2},
+                {"reservations": "all", "window_order": "oldest"},
+                {"idle": "every_pass"},
+            )
+        ),
     ],
 )
 def test_futures_of_all_settings_end(settings):

@@ -75,17 +75,16 @@ def ended_reward(before, after, ended):
         (None, SHORT | {"load": (0.6, 0.9), "workload": ["lublin", "sud:jobs=400"]}),
         (None, SHORT | {"reward": pickled_reward}),
         (None, SHORT | {"reward": ended_reward}),
-        (None, SHORT | {"workload": [crowd(), users()], "split": "all"}),  # outages or none
         (None, SHORT | {"trial_limit": "15min", "reservations": 0}),
         (None, SHORT | {"reward": "bounded_slowdown", "guard": None}),
         (9, SHORT | {"window": 3, "window_order": "sjf"}),
-        (
-            None,
-            SHORT | {"workload": users(), "window": 3, "window_order": "-wait / likely_runtime"},
-        ),
-        (
-            None,
-            SHORT | {"guard": 0.1, "guard_scale": "backlog", "idle": "allowed"},
+        *(
+            pytest.param(None, SHORT | settings, marks=pytest.mark.thorough)  # long to compile
+            for settings in (
+                {"workload": [crowd(), users()], "split": "all"},  # outages or none
+                {"workload": users(), "window": 3, "window_order": "-wait / likely_runtime"},
+                {"guard": 0.1, "guard_scale": "backlog", "idle": "allowed"},
+            )
         ),
     ],
 )

@@ -78,6 +78,7 @@ def test_crashed_jobs_and_short_ones():
     assert (counts.sum(), MEASURES["short-starts-early"](found)) == (2, 1)
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(trace=small_traces(jobs=10))
 def test_readings_are_schedules(trace):
