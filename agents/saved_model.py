@@ -11,17 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import ActionWrapper, ObservationWrapper, spaces
 
-from bfenv.agents.card import (
-    MODEL,
-    TRAINING,
-    Card,
-    acting_settings,
-    card_path,
-    division_of_settings,
-    plain,
-    read_card,
-    write_card,
-)
+import bfenv.agents.card as cards
 from bfenv.agents.legal_choice import LegalChoice, ranks_actions
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.core.errors import BfenvError
@@ -44,7 +34,7 @@ class ModelAgent:
         BfenvError: If the statistics of VecNormalize are missing or do not fit the observations.
     """
 
-    def __init__(self, model: Any, card: Card) -> None:
+    def __init__(self, model: Any, card: cards.Card) -> None:
         takes_masks = "action_masks" in inspect.signature(model.predict).parameters
         self.card = card
         self.normalization = decode_normalization(card.normalization, model.observation_space)
@@ -117,9 +107,9 @@ def save_model(model: Any, path: str | os.PathLike[str], env: Any = None) -> Pat
     card = describe_model(model, env)
     buffer = io.BytesIO()
     model.save(buffer)
-    card_path(path).unlink(missing_ok=True)  # never the old card beside the new model
+    cards.card_path(path).unlink(missing_ok=True)  # never the old card beside the new model
     write_atomically(path, buffer.getvalue())
-    write_card(path, card)
+    cards.write_card(path, card)
     return path
 
 
@@ -139,7 +129,7 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
             cannot be opened, its spaces are others, or its statistics of VecNormalize are missing.
     """
     path = _zip_path(path)
-    card = read_card(path, MODEL)
+    card = cards.read_card(path, cards.MODEL)
     features = card.settings["job_features"]
     if not has_same_columns(card.observation_version, features):
         raise BfenvError(
@@ -166,7 +156,7 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
     return ModelAgent(model, card)
 
 
-def describe_model(model: Any, env: Any = None) -> Card:
+def describe_model(model: Any, env: Any = None) -> cards.Card:
     """Return the card of a model of stable-baselines3 or sb3-contrib.
 
     * `model`: the model.
@@ -192,7 +182,7 @@ def describe_model(model: Any, env: Any = None) -> Card:
     if own is not None and unwrap_vec_normalize(own) is not wrapper:
         raise BfenvError("env and the model's own environment differ in VecNormalize")
     batches = _batches_of(env)
-    settings = [acting_settings(batch) for batch in batches]
+    settings = [cards.acting_settings(batch) for batch in batches]
     if any(each != settings[0] for each in settings):
         raise BfenvError("the environments of the model have different settings")
     first = batches[0]
@@ -211,14 +201,14 @@ def describe_model(model: Any, env: Any = None) -> Card:
     algorithm, policy = (
         f"{each.__module__}:{each.__qualname__}" for each in (type(model), model.policy_class)
     )
-    return Card(
+    return cards.Card(
         name="model",
-        division=division_of_settings(settings[0]),
-        kind=MODEL,
+        division=cards.division_of_settings(settings[0]),
+        kind=cards.MODEL,
         what=f"a model of {algorithm}",
         found={
             "steps": int(model.num_timesteps),
-            "settings": {name: plain(first.settings[name]) for name in TRAINING},  # type: ignore[literal-required]
+            "settings": {name: cards.plain(first.settings[name]) for name in cards.TRAINING},  # type: ignore[literal-required]
         },
         trained_on=tuple(spans.values()),
         versions={name: version(name) for name in PACKAGES},

@@ -10,22 +10,10 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
+import bfenv.envs.features as ft
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
-from bfenv.envs.features import (
-    AGE,
-    CLUSTER,
-    PASS,
-    PRIORITY,
-    PROFILE,
-    QUEUE,
-    REQUESTED_START,
-    TRIAL,
-    USERS,
-    VERSION,
-    Feature,
-)
 from bfenv.envs.infos import Info
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
@@ -389,7 +377,7 @@ def _enumeration(values: tuple[float, ...]) -> str:
     return ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
 
 
-def _table(features: tuple[Feature, ...]) -> str:
+def _table(features: tuple[ft.Feature, ...]) -> str:
     rows = [("index", "name", "unit", "min", "max", "meaning")]
     rows += [
         (str(i), f.name, f.unit, f"{f.low}", f"{f.high}", f.formula) for i, f in enumerate(features)
@@ -407,16 +395,16 @@ if BackfillEnv.__doc__:  # python -OO has none
         seeds=_enumeration(TRAINING_SEEDS),
         loads=_enumeration(TRAINING_LOADS),
         settings=settings_page().replace("\n", "\n    "),
-        queue=_table(QUEUE),
-        queue_length=len(QUEUE),
-        users=_table(USERS),
-        others=_table((*PRIORITY, *REQUESTED_START)),
-        age=_table(AGE),
-        trial=_table(TRIAL),
-        version=VERSION,
-        cluster=_table(CLUSTER),
-        cluster_length=len(CLUSTER),
-        pass_=_table(PASS),
-        profile=_table(PROFILE),
-        profile_length=len(PROFILE),
+        queue=_table(ft.QUEUE),
+        queue_length=len(ft.QUEUE),
+        users=_table(ft.USERS),
+        others=_table((*ft.PRIORITY, *ft.REQUESTED_START)),
+        age=_table(ft.AGE),
+        trial=_table(ft.TRIAL),
+        version=ft.VERSION,
+        cluster=_table(ft.CLUSTER),
+        cluster_length=len(ft.CLUSTER),
+        pass_=_table(ft.PASS),
+        profile=_table(ft.PROFILE),
+        profile_length=len(ft.PROFILE),
     )

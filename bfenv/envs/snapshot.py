@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 import bfenv.envs.batch_state as at
+import bfenv.knowledge.runtime_sampler as rs
 from bfenv.baselines.futures import future_events
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
@@ -24,13 +25,6 @@ from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info
 from bfenv.envs.rules import plain_rules
-from bfenv.knowledge.runtime_sampler import (
-    RuntimeHistory,
-    ended_jobs,
-    history_of_ended,
-    known_runtimes,
-    sample_runtimes,
-)
 
 # The fields of BatchState that are a UserHistory. They follow from the jobs that have ended, but
 # number groups of jobs to come as well.
@@ -45,7 +39,7 @@ class EnvSnapshot:
     state: BatchState  # of one environment, without the events to come and what is OF_USERS
     window: EpisodeWindow  # up to the last job submitted
     outages: tuple[Outage, ...]  # of the trace: they have been announced
-    history: RuntimeHistory  # of the jobs that have ended
+    history: rs.RuntimeHistory  # of the jobs that have ended
     rules: EnvRules  # by which the slots and the mask have been written, see `plain_rules`
 
 
@@ -89,7 +83,7 @@ class PlanningHandle(EnvHandle):
             state,
             window._replace(last=min(window.last, known), end=known),
             self.trace.outages,
-            history_of_ended(self.cluster, submitted),
+            rs.history_of_ended(self.cluster, submitted),
             plain_rules(self.batch.rules),
         )
 
@@ -123,7 +117,7 @@ class PlanningHandle(EnvHandle):
         _write_future(state, jobs, runtime, window, self._futures)
         self._episode, self.batch = (
             episode,
-            episode.branch(future, state, window, ended_jobs(cluster)),
+            episode.branch(future, state, window, rs.ended_jobs(cluster)),
         )
         buffers = self.batch.outputs()
         parts = self.batch.observation(buffers, 0)
@@ -176,9 +170,9 @@ def _sample(
     cluster = cluster_of(snapshot.state, 0)
     chosen = np.sort(np.concatenate([running(cluster), waiting(cluster)]))
     chosen = chosen[chosen < len(estimate)]  # without outages
-    known = known_runtimes(cluster, snapshot.jobs, chosen)
-    sampled = sample_runtimes(snapshot.history, snapshot.jobs, chosen, known, generator)
-    ended = ended_jobs(cluster)
+    known = rs.known_runtimes(cluster, snapshot.jobs, chosen)
+    sampled = rs.sample_runtimes(snapshot.history, snapshot.jobs, chosen, known, generator)
+    ended = rs.ended_jobs(cluster)
     runtime = estimate.copy()
     runtime[ended] = cluster.end[ended] - cluster.start[ended]
     runtime[chosen] = sampled[0]

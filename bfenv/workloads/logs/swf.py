@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+import bfenv.workloads.logs.cleaning as cl
+import bfenv.workloads.logs.header as hd
 import bfenv.workloads.logs.records as at
 from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
@@ -21,22 +23,6 @@ from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
-from bfenv.workloads.logs.cleaning import (
-    DROPPED,
-    Conversion,
-    apply_overrun,
-    check_options,
-    check_processors,
-    count_reasons,
-)
-from bfenv.workloads.logs.header import (
-    SIZES,
-    clock_at,
-    header_of,
-    machine_size,
-    read_labels,
-    start_time,
-)
 from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
 from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
@@ -91,18 +77,18 @@ def read_swf(
     if not isinstance(path, str | os.PathLike):
         raise WorkloadError(f"path must be the path of a file, got {path!r:.60}")
     path = Path(path)
-    check_options(overrun, on_error)
+    cl.check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
     records, told = _each_once(records)
-    labels = read_labels(header)
+    labels = hd.read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
     jobs, counts = _find_jobs(path, requests, records[:, at.WAIT], processors)
     counts["early_start"] = int(np.sum(records[jobs, at.WAIT] < -1))
     submit, size, runtime, estimate = (column[jobs] for column in requests)
     missing = estimate <= 0
-    runtime, estimate, changed = apply_overrun(
+    runtime, estimate, changed = cl.apply_overrun(
         runtime, np.where(missing, runtime, estimate), overrun
     )
     records = records[jobs]
@@ -120,7 +106,7 @@ def read_swf(
         runtime,
         processors,
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
-        cleaning=Conversion(
+        cleaning=cl.Conversion(
             no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
         ),
         time_of_day=_time_of_day(path, labels, int(submit[0])),
@@ -180,7 +166,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
     first = int(jobs.submit[0])
     if trace.records is not None:
         first = int(requests_in(trace.records[:1]).submit[0])
-    header = [line for line in header_of(trace, first) if not OUTAGE.match(line)]
+    header = [line for line in hd.header_of(trace, first) if not OUTAGE.match(line)]
     header += outage_lines(trace.outages, first - int(jobs.submit[0]))
     lines = [f"; {line}".rstrip() for line in (re.sub(r"[\r\n]+", " ", line) for line in header)]
     blocks = [_encoded(lines)]
@@ -248,15 +234,15 @@ def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
 
 def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
     """Return the size of the machine, as given or as in the header."""
-    processors = machine_size(labels) if processors is None else processors
+    processors = hd.machine_size(labels) if processors is None else processors
     if processors is None:
-        known = [f"{label}: {labels[label]}" for label in SIZES if label in labels]
+        known = [f"{label}: {labels[label]}" for label in hd.SIZES if label in labels]
         what = f"{known[0]!r:.60} is not a size" if known else "no MaxProcs or MaxNodes"
         raise WorkloadError(
             f"{path}: {what} in the header; set the number of processors, as in "
             f"{path}:processors=1024"
         )
-    return check_processors(f"{path}: processors", processors)
+    return cl.check_processors(f"{path}: processors", processors)
 
 
 def _find_jobs(
@@ -278,7 +264,9 @@ def _find_jobs(
         usable &= ~fault
     jobs = np.flatnonzero(usable)
     if len(jobs) == 0:
-        reasons = ", ".join(f"{why}: {count:,}" for count, why in count_reasons(counts, DROPPED))
+        reasons = ", ".join(
+            f"{why}: {count:,}" for count, why in cl.count_reasons(counts, cl.DROPPED)
+        )
         raise WorkloadError(f"{path}: the trace is empty: no usable job line ({reasons})")
     counts["reordered"] = int(np.sum(np.diff(submit[jobs]) < 0))
     return jobs[np.argsort(submit[jobs], kind="stable")], counts
@@ -286,9 +274,9 @@ def _find_jobs(
 
 def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:
     """Return the local time of day at which a job is submitted, or with a warning that of UTC."""
-    clock = clock_at(labels, submit)
+    clock = hd.clock_at(labels, submit)
     if clock is None:
-        clock = (start_time(labels) + submit) % DAY
+        clock = (hd.start_time(labels) + submit) % DAY
         warnings.warn(
             f"{path}: no local time is known in zone {labels['TimeZoneString']!r}; "
             "times of day are in UTC",
