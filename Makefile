@@ -20,7 +20,8 @@ test: .venv/all  ## the suite, with a third of the examples that hypothesis woul
 	@# Compiled, each of many settings would take longer to compile than to run; the sample does that.
 	@# numpy warns of the undefined values that scores may have, and compiled code does not.
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) -q -W ignore::RuntimeWarning \
-		-m "uncompiled and not (thorough or logs)" tests/envs
+		-m "uncompiled and not (thorough or logs)" tests/envs tests/agents tests/players/test_mirror.py \
+		tests/leaderboard/test_agent_schedule.py
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
 		-m "not thorough and (not uncompiled or logs)"

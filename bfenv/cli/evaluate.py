@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bfenv.core.policy import Policy
     from bfenv.evaluation.evaluator import Case
 
-EPISODES = 64
+EPISODES = 16  # ten tell schedulers apart, see `python -m benchmarks episodes`
 SPLIT = "test"
 WORKLOAD = "lublin"
 

@@ -131,7 +131,7 @@ class EnvSettings(TypedDict, total=False):
     guard: Annotated[
         float | None,
         Setting(
-            1.2,
+            0.9,
             "guard against starving, the one of `easy(guard=...)`: a job that has waited longer "
             "than this times the scale comes first; None for no guard.",
         ),

@@ -101,6 +101,7 @@ CHOICES = [
 ]
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("policy", "options"),
     [

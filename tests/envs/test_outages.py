@@ -117,6 +117,7 @@ def test_replay_trials(trace, policy):
     assert schedule_of(env).trial_end.tolist() == schedule.trial_end.tolist()
 
 
+@pytest.mark.thorough
 def test_replay_log():
     """So does EASY on a real log in which the whole machine goes down."""
     trace = log("SDSC-SP2-1998-4.2-cln", outages="find")[:9000]

@@ -14,6 +14,8 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs import snapshot as module
 from bfenv.envs.batch_state import LAST_SLOWDOWN
 
+pytestmark = pytest.mark.uncompiled
+
 SHORT = {"warmup_jobs": 20, "episode_jobs": 60, "window": 16}
 
 
@@ -226,17 +228,12 @@ def test_reset_leaves_the_future():
     "settings",
     [
         {"reward": "log_ratio"},
+        {"reservations": "chosen", "idle": "allowed"},
+        {"guard": 0.1, "reservations": 2},
+        {"reservations": "all", "window_order": "oldest"},
+        {"idle": "every_pass"},
         {"trial_limit": 30},
         {"max_episode_steps": 60},
-        *(
-            pytest.param(settings, marks=pytest.mark.thorough)  # long to compile
-            for settings in (
-                {"reservations": "chosen", "idle": "allowed"},
-                {"guard": 0.1, "reservations": 2},
-                {"reservations": "all", "window_order": "oldest"},
-                {"idle": "every_pass"},
-            )
-        ),
     ],
 )
 def test_futures_of_all_settings_end(settings):

@@ -15,6 +15,8 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.vector import BackfillVectorEnv
 from tests.envs.test_outages import crowd
 
+pytestmark = pytest.mark.uncompiled
+
 SHORT = {"window": 8, "episode_jobs": 12, "warmup_jobs": 20}
 
 
@@ -75,16 +77,17 @@ def ended_reward(before, after, ended):
         (None, SHORT | {"load": (0.6, 0.9), "workload": ["lublin", "sud:jobs=400"]}),
         (None, SHORT | {"reward": pickled_reward}),
         (None, SHORT | {"reward": ended_reward}),
+        (None, SHORT | {"workload": [crowd(), users()], "split": "all"}),  # outages or none
         (None, SHORT | {"trial_limit": "15min", "reservations": 0}),
         (None, SHORT | {"reward": "bounded_slowdown", "guard": None}),
         (9, SHORT | {"window": 3, "window_order": "sjf"}),
-        *(
-            pytest.param(None, SHORT | settings, marks=pytest.mark.thorough)  # long to compile
-            for settings in (
-                {"workload": [crowd(), users()], "split": "all"},  # outages or none
-                {"workload": users(), "window": 3, "window_order": "-wait / likely_runtime"},
-                {"guard": 0.1, "guard_scale": "backlog", "idle": "allowed"},
-            )
+        (
+            None,
+            SHORT | {"workload": users(), "window": 3, "window_order": "-wait / likely_runtime"},
+        ),
+        (
+            None,
+            SHORT | {"guard": 0.1, "guard_scale": "backlog", "idle": "allowed"},
         ),
     ],
 )

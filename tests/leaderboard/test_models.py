@@ -31,7 +31,13 @@ def train(path, kind="masked", seed=0, trace=TRACE, window=4, **settings):
     return str(path)
 
 
-@pytest.mark.parametrize(("kind", "option"), [("masked", ""), ("unmasked", ":deterministic=false")])
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        ("masked", ""),
+        pytest.param("unmasked", ":deterministic=false", marks=pytest.mark.thorough),
+    ],
+)
 def test_run(tmp_path, kind, option):
     """A model runs only where it is trusted; its row is what `evaluate_agent` finds, bit by bit.
 

@@ -17,6 +17,8 @@ from bfenv.players.remote_policy import Flags, player_policy, policy_of
 from bfenv.testing.probes import probe_traces
 from tests.players.programs import QUICK, few_jobs
 
+pytestmark = pytest.mark.uncompiled
+
 
 class LocalPlayer:
     """A player in this process; its messages go through frames or JSON all the same."""

@@ -71,6 +71,7 @@ def test_age():
         assert np.array_equal(found, easy) == same
 
 
+@pytest.mark.thorough
 def test_guard_and_trials():
     """With the environment's guard and trials, the schedule is that of the same options of EASY."""
     trace, weight = trace_of_users(), 4.0
