@@ -9,7 +9,7 @@ import bfenv
 from bfenv.agents.card import Card, write_card
 from bfenv.agents.seen_jobs import searched_spans
 from bfenv.evaluation.row import Curves, Versus
-from bfenv.leaderboard.make_row import make_row
+from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.provenance import commit, sources_hash, versions
 from bfenv.leaderboard.suite import content_hash
 from bfenv.leaderboard.task import plan_rows
