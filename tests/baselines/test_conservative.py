@@ -345,9 +345,6 @@ def test_a_plan_that_was_not_followed_is_made_anew():
     assert memory.guarantee.tolist() == [-1, 4, 6, 12]
 
 
-# Options --------------------------------------------------------------------------------------
-
-
 # Real logs ------------------------------------------------------------------------------------
 
 
@@ -357,12 +354,6 @@ def test_the_published_schedule_of_kth_is_reproduced():
     metrics = bfenv.metrics(result)
     assert round(metrics["mean_wait"], 2) == 7310.55
     assert round(metrics["mean_bounded_slowdown"], 4) == 88.9973
-
-
-def test_on_a_log_with_exact_estimates_the_order_makes_no_difference():
-    trace = exact(log("KTH-SP2-1996-2.1-cln"))
-    schedules = [starts(policy, trace) for policy in GUARANTEED]
-    assert schedules[1:] == schedules[:1] * 3
 
 
 @pytest.mark.parametrize(
@@ -381,12 +372,3 @@ def test_sorted_and_random_plans_come_near_the_published_figures_for_ctc(policy,
     wait = bfenv.simulate(trace, policy).check().wait
     assert np.mean(1 + wait / np.maximum(runtime, 10)) == pytest.approx(slowdown, rel=0.05)
     assert np.mean(wait) == pytest.approx(delay, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "name", ["SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln"]
-)
-def test_guarantees_are_kept_on_whole_logs(name):
-    result = bfenv.simulate(log(name), cons.CONSERVATIVE).check()
-    guarantee = result.records["guarantee"]
-    assert (result.start[guarantee >= 0] <= guarantee[guarantee >= 0]).all()

@@ -301,13 +301,6 @@ def test_keep_reserves_room():
     assert by_hand(easy(keep=wide, reservations=0), *jobs) == [0, 7, 1, 4]
 
 
-def test_keep_of_nothing_is_easy(crowd):
-    """With nothing to keep free, it is EASY in that order, by any of its passes."""
-    for order, options in (("fcfs", {}), ("sjf", {"guard": 1.0}), ("-expansion", {"trial": 600})):
-        one = bfenv.simulate(crowd, easy(order, keep="-size", **options)).start
-        assert one.tolist() == bfenv.simulate(crowd, easy(order, **options)).start.tolist()
-
-
 def test_many_orders(crowd):
     """`run_orders` measures what `bfenv.metrics` does, for each variant by itself."""
     variants = ["estimate", {"order": "-expansion", "trial": 180}, "sjf"]

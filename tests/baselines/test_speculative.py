@@ -232,13 +232,6 @@ def test_a_start_after_a_trial_can_be_retracted_and_the_trial_stays_on_record():
 # Real logs
 
 
-def test_without_trials_the_schedule_of_kth_is_that_of_easy():
-    trace = log("KTH-SP2-1996-2.1-cln")
-    expected = bfenv.simulate(trace, "easy").start
-    result = bfenv.simulate(trace, easy_speculative(speculation=0))
-    assert np.array_equal(result.start, expected)
-
-
 @pytest.mark.parametrize(
     "name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln", "SDSC-SP2-1998-4.2-cln"]
 )
