@@ -184,10 +184,7 @@ def new_memory(
 ) -> Memory:
     """Return room for as many candidates as the lookahead lets be examined.
 
-    Raises
-    ------
-    PolicyError
-        If the table would be too large.
+    Raises PolicyError if the table would be too large.
     """
     rows = len(jobs.submit) if lookahead is None else min(lookahead, len(jobs.submit))
     if rows * (processors + 1) > LARGEST_TABLE:
@@ -221,26 +218,20 @@ def los(
 ) -> Policy:
     """Make a policy of LOS, by the full algorithm of the thesis unless you choose otherwise.
 
-    Parameters
-    ----------
-    basic
-        If true, start only jobs that end by the shadow time (the basic algorithm, section 3.2).
-    selected_first
-        Of sets that are as good, prefer jobs nearer the tail of the queue (Algorithm 5); if false,
-        nearer the head (bypassed first, Algorithm 4).
-    merit
-        Of sets that use as many processors and extra nodes, prefer the one with the most "jobs"
-        (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown, Algorithm 7).
-    lookahead
-        Number of jobs to examine in a pass; None for the whole queue.
-    counts
-        Which jobs count: "selectable", those that may start beside the head's reservation; or
-        "fitting", all that fit on the free processors.
+    Args:
+        basic: If true, start only jobs that end by the shadow time (the basic algorithm, section
+            3.2).
+        selected_first: Of sets that are as good, prefer jobs nearer the tail of the queue
+            (Algorithm 5); if false, nearer the head (bypassed first, Algorithm 4).
+        merit: Of sets that use as many processors and extra nodes, prefer the one with the most
+            "jobs" (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown,
+            Algorithm 7).
+        lookahead: Number of jobs to examine in a pass; None for the whole queue.
+        counts: Which jobs count: "selectable", those that may start beside the head's reservation;
+            or "fitting", all that fit on the free processors.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     merit = merit or "none"  # which an expression reads as None
     check_choice("basic", basic, (True, False), error=PolicyError)

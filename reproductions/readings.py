@@ -21,9 +21,9 @@ from bfenv.baselines.multiqueue.memory import (
     QUEUED,
     SETTLED,
     next_priority,
+    partition_of,
     stage_of,
 )
-from bfenv.baselines.multiqueue.partitions import partition_of
 from bfenv.baselines.reservations import NONE
 from bfenv.core.cluster import free, now, running, waiting
 from bfenv.core.events import advance

@@ -424,13 +424,6 @@ def test_the_largest_table_is_allowed(monkeypatch):
         six.memory(jobs, 9, None)
 
 
-@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"])
-def test_whole_logs_are_scheduled_possibly(name):
-    trace = log(name)
-    for variant in VARIANTS:
-        bfenv.simulate(trace, variant_of(variant)).check()
-
-
 def test_los_improves_on_easy_and_job_selection_on_los_as_in_sections_4_2_and_4_3():
     trace = log("KTH-SP2-1996-2.1-cln")
     slowdown = {
