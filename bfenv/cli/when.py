@@ -98,15 +98,19 @@ def when(
     exporter's textfile folder.
 
     \b
-    With --squeue, print the queue and the nodes on your cluster, or use `squeue --json`:
+    For --squeue, print queue and nodes on your cluster, or use squeue --json:
       {squeue} > queue.txt
       {sinfo} > nodes.txt
 
     \b
     Examples:
-      bfenv when --log site.swf.gz --size 32 --limit 4h --advice
-      bfenv when --log site.swf.gz --at '2001-05-04 13:00' --out when.svg
-      bfenv when --log site.swf.gz --at 90d --job 4711 --format json
+      bfenv when --log site.swf.gz --size 32 --limit 1h --advice
+      bfenv when --log site.swf.gz --at 2h --format prometheus
+      bfenv when --log site.swf.gz --simulated --policy fcfs --out when.svg
+
+    \b
+    More examples:
+      bfenv when --log site.swf.gz --at '2001-05-04 13:00' --job 4711
       bfenv when --squeue queue.txt --sinfo nodes.txt --history site.swf.gz
       bfenv when --evaluate site.swf.gz --moments 50
     """

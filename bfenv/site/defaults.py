@@ -7,5 +7,5 @@ CANDIDATES = (
 )  # fmt: skip  # what Slurm can be configured, or extended, to do
 PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slurm's way
 # What prints a live queue and its nodes.
-SQUEUE = "SLURM_TIME_FORMAT=%s squeue -h -r -t all -o '%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r'"
-SINFO = "sinfo -h -N -o '%N|%c|%T'"
+SQUEUE = "SLURM_TIME_FORMAT=%s squeue -hrt all -o '%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r'"
+SINFO = "sinfo -hNo '%N|%c|%T'"

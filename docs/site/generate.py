@@ -46,6 +46,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "multiqueue": ("multiqueue", "easy-speculative"),
     "los": ("los", "los-*"),
     "slack": ("selective", "slack", "relaxed"),
+    "slurm": ("slurm",),
 }
 
 

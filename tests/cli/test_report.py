@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import bfenv
 from tests.site.conftest import write_site
 
 
@@ -24,6 +25,21 @@ def test_page(run, site, tmp_path):
         assert name in out and name in text
     status, _, err = run("report", site, "-o", page, "-p", "easy-lxf")
     assert (status, err) == (2, f"bfenv: {page} exists; use --force to overwrite it\n")
+
+
+def test_a_site_that_runs_slurm(run, site, tmp_path):
+    """Its slurm.conf is today's policy; a change of SchedulerParameters is a candidate."""
+    conf, page = tmp_path / "slurm.conf", tmp_path / "site.html"
+    nodes = bfenv.load_workload(str(site)).processors
+    conf.write_text(f"NodeName=n[1-{nodes}] CPUs=1\nPartitionName=main Nodes=ALL\n")
+    today = f"slurm(conf='{conf}')"
+    candidate = f"slurm(parameters=bf_window=10, conf='{conf}')"
+    status, out, err = run(
+        "report", site, "-o", page, "--today", today, "-p", candidate, "-j", 1, columns=300
+    )
+    assert (status, err) == (0, "")
+    names = [bfenv.find_policy(policy).name for policy in (today, candidate)]
+    assert f"{names[0]} (today)" in out and names[1] in out
 
 
 def test_today_twice(run, site, tmp_path):
@@ -61,7 +77,7 @@ def test_failing_candidate(run, site, tmp_path, monkeypatch):
         (["no-such-log"], "unknown workload 'no-such-log'"),
         (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
         (["lublin:load=80", "-p", "easy-sqf"], "load of 80 % is load=0.8"),
-        (["lublin", "--today", "slurm"], "conservative-replan for Slurm's sched/backfill"),
+        (["lublin", "--today", "sched/backfill"], "Slurm's scheduler is the policy slurm"),
     ],
 )
 def test_wrong(run, tmp_path, arguments, message):
@@ -94,3 +110,50 @@ def test_suite_or_workload(run, site, tmp_path):
     status, out, _ = run("leaderboard", "run", "-w", site, *arguments)
     assert status == 0
     assert "2 rows made" in out
+
+
+WORKLOAD = "lublin:jobs=120,load=0.9"
+
+
+FAST = ("--moves", "10")
+
+
+def test_table(run):
+    """The table is in order: the bound, the best schedules, EASY, and the policies named."""
+    status, out, _ = run("evaluate", "bound", WORKLOAD, "-p", "fcfs", *FAST)
+    assert status == 0
+    lines = ["no schedule is below", "best found", "easy", "fcfs"]
+    positions = [out.index(f" {line} ") for line in lines]
+    assert positions == sorted(positions)
+    assert "twice" in out or "2 times EASY" in out
+
+
+def test_json(run):
+    """JSON has every number; the bound has no longest wait."""
+    status, out, _ = run(
+        "evaluate", "bound", WORKLOAD, "-f", "json", "--metric", "mean_wait", *FAST
+    )
+    rows = {row["schedule"]: row for row in json.loads(out)}
+    assert status == 0
+    assert rows["bound"]["max_wait"] is None
+    assert (
+        rows["bound"]["mean_wait"] <= rows["best found"]["mean_wait"] <= rows["easy"]["mean_wait"]
+    )
+    assert (rows["easy"]["gap_closed"], rows["best found"]["gap_closed"]) == (0, 1)
+
+
+def test_check(run, tmp_path):
+    """A saved file is checked and gives the same table; other jobs are refused."""
+    path = tmp_path / "gap.npz"
+    _, searched, _ = run("evaluate", "bound", WORKLOAD, "--out", path, *FAST)
+    status, checked, _ = run("evaluate", "bound", WORKLOAD, "--check", path)
+    assert (status, checked) == (0, searched)
+    status, _, err = run("evaluate", "bound", "lublin:jobs=121,load=0.9", "--check", path)
+    assert status == 2 and "other jobs" in err
+    assert run("evaluate", "bound", WORKLOAD, "--out", path, *FAST)[0] == 2  # exists
+
+
+def test_metric(run):
+    """An unknown metric is refused by name before any work."""
+    status, _, err = run("evaluate", "bound", "--metric", "max_wait")
+    assert status == 2 and "max_wait" in err
