@@ -209,7 +209,9 @@ def test_help(run, command):
     assert status == 0 and examples(out)
     assert examples(out)[0].startswith(f"bfenv {command}")
     long = [line for line in out.splitlines() if len(line) > 80]
-    assert all("--" in line or "-o JobID," in line or "squeue -" in line for line in long)  # only commands to copy
+    assert all(
+        "--" in line or "-o JobID," in line or "squeue -" in line for line in long
+    )  # only commands to copy
 
 
 @pytest.mark.slow
