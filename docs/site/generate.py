@@ -73,7 +73,6 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "names", _names()
     yield "speed", _speed()
     yield "when", _forecasts()
-    yield "when-months", _forecasts(months=True)
     yield "when-others", _pinball()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
 
@@ -162,26 +161,20 @@ def _speed() -> str:
     return command("show", *chosen, "--format", "markdown", commands=benchmarks)
 
 
-def _forecasts(months: bool = False) -> str:
+def _forecasts() -> str:
     rows = [
         (
-            *(
-                (row["jobs"].removeprefix("month "), f"{row['number']:.0f}")
-                if months
-                else _case(row)
-            ),
+            *_case(row),
             f"{row['pinball']:,.0f}",
             duration(row["median_error"]),
             *(f"{100 * row[name]:.0f}" for name in SHARES),
         )
         for row in _scores()
-        if row["way"] == "forecast" and row["jobs"].startswith("month" if months else "all")
+        if row["way"] == "forecast" and row["jobs"] == "all"
     ]
-    first = ("month", "jobs") if months else ("log", "starts")
     shares = "within 1 min", "within 10 min", "50 % holds", "80 % holds", "95 % holds"
-    return table(
-        (*first, "pinball loss, s", "median error", *(f"{one}, %" for one in shares)), rows
-    )
+    header = "log", "starts", "pinball loss, s", "median error"
+    return table((*header, *(f"{one}, %" for one in shares)), rows)
 
 
 def _pinball() -> str:
