@@ -187,6 +187,7 @@ def draw_growth(rows: Sequence[Measurement], theme: str) -> Figure:
 
 def draw_reliability(tenths: Mapping[tuple[str, str], Sequence[int]], theme: str) -> Figure:
     """Draw which share of the starts came by each level of their forecasts, by log and starts."""
+    logs = list(dict.fromkeys(log for log, _ in tenths))
     with rc_context(style(theme)):
         figure = Figure(figsize=(7.2, 3.4), layout="constrained")
         panels = dict(
@@ -194,11 +195,15 @@ def draw_reliability(tenths: Mapping[tuple[str, str], Sequence[int]], theme: str
         )
         for starts, axes in panels.items():
             axes.plot((0, 100), (0, 100), ":", color=FAINT[theme], linewidth=1)
-            for i, ((log, own), counts) in enumerate(tenths.items()):
+            for (log, own), counts in tenths.items():
                 if own == starts:
                     share = np.cumsum([0, *counts]) / sum(counts) * 100
                     axes.plot(
-                        range(0, 101, 10), share, color=f"C{i // 2}", linewidth=1.2, label=log
+                        range(0, 101, 10),
+                        share,
+                        color=f"C{logs.index(log)}",
+                        linewidth=1.2,
+                        label=log,
                     )
             axes.set(title=f"{starts} starts", xlabel="level of the forecast (%)")
         panels["simulated"].set_ylabel("starts by then (%)")
