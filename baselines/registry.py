@@ -28,6 +28,7 @@ from bfenv.baselines import (
 )
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.policy_names import family_name
+from bfenv.baselines.slurm import site
 from bfenv.core import simulator
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
@@ -64,6 +65,7 @@ FILES: tuple[PolicyFile, ...] = (
     los,
     selective,
     slack,
+    site,
 )
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}

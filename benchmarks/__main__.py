@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks import measurements
-from benchmarks.engine import measure_engine, measure_policies, measure_scaling
+from benchmarks.engine import measure_engine, measure_policies, measure_scaling, measure_slurm
 from benchmarks.environments import measure_environments
 from benchmarks.episodes import COLUMNS, score_episodes
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
@@ -126,6 +126,17 @@ def policies(
 
 
 @app.command(cls=Once)
+def slurm(
+    repeat: Repeat = 3,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Jobs to generate.")] = 100_000,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Time Slurm's scheduler on a machine of 1,000 named nodes."""
+    _measure(measure_slurm(repeat, jobs), format, out)
+
+
+@app.command(cls=Once)
 def search(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
     """Time EASY in the orders of papers, formulas and scorers."""
     _measure(measure_search(repeat), format, out)
@@ -163,7 +174,7 @@ def measure_all(
     format: FormatOption = Format.table,
     out: Out = None,
 ) -> None:
-    """Run all of these except policies and training (minutes)."""
+    """Run all of these except policies, slurm and training (minutes)."""
     found = chain(
         measure_engine(repeat),
         measure_environments(repeat),

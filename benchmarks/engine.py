@@ -41,6 +41,8 @@ BURSTS = (3_000, 6_000, 12_000)  # jobs, of which a standing queue remains
 STANDING = 5_000  # jobs submitted while the queue stands
 LONG = 10.0  # seconds of a run from which on longer queues are left out, and runs not repeated
 ENGINE = ("fcfs", "easy", "conservative", "los")
+SLURM = ("slurm", 'slurm(parameters="bf_interval=300")')
+NODES = 1_000  # of the machine on which Slurm's scheduler is measured
 
 
 def measure_engine(repeat: int) -> Iterator[Measurement]:
@@ -128,6 +130,14 @@ def standing_queue(burst: int, jobs: int = STANDING) -> tuple[str, Trace]:
         estimate=trace.jobs.estimate[kept],
     )
     return f"about {waiting:,} waiting on {trace.processors:,} processors", queue
+
+
+def measure_slurm(repeat: int, jobs: int) -> Iterator[Measurement]:
+    """Measure Slurm's scheduler, with cycles every 30 s and every 300 s, on many named nodes."""
+    trace = load_workload("lublin", procs=NODES, jobs=jobs)
+    for policy in SLURM:
+        times = simulation_times(trace, policy, repeat)
+        yield measurement("named nodes", f"{NODES:,} nodes", policy, jobs, times)
 
 
 def _growth(policies: Sequence[str], repeat: int) -> Iterator[Measurement]:

@@ -14,11 +14,8 @@ from bfenv.site.defaults import CANDIDATES, TODAY
 if TYPE_CHECKING:
     from bfenv.site.comparison import SiteComparison
 
-SLURMS = ("slurm", "backfill", "sched/backfill", "builtin", "sched/builtin")
-SLURM_IS = (
-    "name what comes closest: conservative-replan for Slurm's sched/backfill, easy if it has "
-    "bf_job_part_count_reserve=1, fcfs for sched/builtin"
-)
+SLURMS = ("backfill", "sched/backfill", "builtin", "sched/builtin")
+SLURM_IS = "Slurm's scheduler is the policy slurm, or with your settings slurm(conf=slurm.conf)"
 
 
 def report(
@@ -43,8 +40,7 @@ def report(
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.
 
-    If your site runs Slurm's sched/backfill, give --today conservative-replan. With
-    bf_job_part_count_reserve=1, easy comes closest, which is the default.
+    If your site runs Slurm, give --today "slurm(conf=slurm.conf)" with the path of your file.
 
     \b
     Default candidates, which Slurm can be configured or extended to follow:
@@ -54,7 +50,7 @@ def report(
     Examples:
       bfenv report site.swf.gz --out site.html
       bfenv report site.swf.gz:outages=find --out site.html
-      bfenv report site.swf.gz --today conservative-replan --policy easy --out site.html
+      bfenv report site.swf.gz --today "slurm(conf=slurm.conf)" --out site.html
     """
     from bfenv.baselines.registry import find_policy
     from bfenv.core.files import write_atomically

@@ -41,6 +41,12 @@ def slurm_support(policy: str) -> SlurmSupport:
     except BfenvError:
         return SlurmSupport("no", "not a policy of bfenv")
     name, options = parse_name(policy)
+    if name == "slurm":
+        given = read_value(options.get("conf", "none")) or BACKFILL
+        parameters = read_value(options.get("parameters", "none"))
+        return SlurmSupport(
+            "yes", f"{given}, SchedulerParameters={parameters}" if parameters else str(given)
+        )
     if name == "easy++" or not options.keys() <= KNOWN_OPTIONS:
         return _none()
     if name == "fcfs":

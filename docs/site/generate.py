@@ -42,6 +42,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "multiqueue": ("multiqueue", "easy-speculative"),
     "los": ("los", "los-*"),
     "slack": ("selective", "slack", "relaxed"),
+    "slurm": ("slurm",),
 }
 
 

@@ -104,4 +104,11 @@ SCENARIOS = {
         estimate=(4, 4, 5),
         starts={"easy": (0, 4, 8), "relaxed(factor=0.5)": (0, 6, 1)},
     ),
+    "slurm": Scenario(
+        processors=6,
+        submit=(0, 0, 0, 1, 2),
+        size=(2, 2, 1, 4, 2),
+        estimate=(60, 120, 120, 60, 90),
+        starts={"conservative-replan": (0, 0, 0, 120, 60), "slurm": (0, 0, 0, 120, 120)},
+    ),
 }

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import bfenv
 from tests.site.conftest import write_site
 
 
@@ -24,6 +25,21 @@ def test_page(run, site, tmp_path):
         assert name in out and name in text
     status, _, err = run("report", site, "-o", page, "-p", "easy-lxf")
     assert (status, err) == (2, f"bfenv: {page} exists; use --force to overwrite it\n")
+
+
+def test_a_site_that_runs_slurm(run, site, tmp_path):
+    """Its slurm.conf is today's policy; a change of SchedulerParameters is a candidate."""
+    conf, page = tmp_path / "slurm.conf", tmp_path / "site.html"
+    nodes = bfenv.load_workload(str(site)).processors
+    conf.write_text(f"NodeName=n[1-{nodes}] CPUs=1\nPartitionName=main Nodes=ALL\n")
+    today = f"slurm(conf='{conf}')"
+    candidate = f"slurm(parameters=bf_window=10, conf='{conf}')"
+    status, out, err = run(
+        "report", site, "-o", page, "--today", today, "-p", candidate, "-j", 1, columns=300
+    )
+    assert (status, err) == (0, "")
+    names = [bfenv.find_policy(policy).name for policy in (today, candidate)]
+    assert f"{names[0]} (today)" in out and names[1] in out
 
 
 def test_today_twice(run, site, tmp_path):
@@ -61,7 +77,7 @@ def test_failing_candidate(run, site, tmp_path, monkeypatch):
         (["no-such-log"], "unknown workload 'no-such-log'"),
         (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
         (["lublin:load=80", "-p", "easy-sqf"], "load of 80 % is load=0.8"),
-        (["lublin", "--today", "slurm"], "conservative-replan for Slurm's sched/backfill"),
+        (["lublin", "--today", "sched/backfill"], "Slurm's scheduler is the policy slurm"),
     ],
 )
 def test_wrong(run, tmp_path, arguments, message):

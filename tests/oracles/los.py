@@ -82,6 +82,7 @@ class Options:
     selected_first: bool = False
     merit: str = "none"
     lookahead: int | None = 50  # jobs; None for the whole queue
+    counts: str = "selectable"  # which jobs count for it: these, or all that are "fitting"
 
 
 class Los(machine_.Policy):
@@ -104,14 +105,19 @@ class Los(machine_.Policy):
         """Choose the jobs to start among those behind the head, which has been dealt with."""
         now = machine.now
         n = machine_.free_at(machine.expected(), machine.processors, now)
-        # Section 3.5.1: leave out what is too large, then keep the first C jobs.
-        queue = [job for job in machine.waiting if machine.jobs[job].size <= n]
-        queue = queue[: self.options.lookahead]
-        jobs = [machine.jobs[job] for job in queue]
-        sizes = [job.size for job in jobs]
-        ssizes = [0 if now + job.estimate <= shadow else job.size for job in jobs]
         if self.options.basic:
             extra = 0
+
+        def ssize(job: int) -> int:
+            return 0 if now + machine.jobs[job].estimate <= shadow else machine.jobs[job].size
+
+        # Section 3.5.1: leave out what is too large, then keep the first C jobs.
+        queue = [job for job in machine.waiting if machine.jobs[job].size <= n]
+        if self.options.counts == "selectable":
+            queue = [job for job in queue if ssize(job) <= extra]
+        queue = queue[: self.options.lookahead]
+        jobs = [machine.jobs[job] for job in queue]
+        sizes, ssizes = [job.size for job in jobs], [ssize(job) for job in queue]
         gains = {
             "none": None,
             "jobs": [1] * len(jobs),

@@ -8,18 +8,12 @@ from hypothesis import given, settings
 
 import bfenv
 from bfenv.baselines import simulate
-from bfenv.baselines.los import los
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.workloads import load_workload
 from reproductions.item import Content, Line, Panel, Run, Value
 from reproductions.measures import MEASURES, WORKLOAD_MEASURES
-from reproductions.readings import (
-    new_promises,
-    own_pivot_only,
-    selectable_only,
-    selectable_only_max_slowdown,
-)
+from reproductions.readings import new_promises, own_pivot_only
 from reproductions.rows import make_row, plan, read_rows, row_file, run, write_rows
 from tests.conftest import small_traces
 from tests.reproductions.made_up import item
@@ -82,23 +76,9 @@ def test_crashed_jobs_and_short_ones():
 @settings(max_examples=30)
 @given(trace=small_traces(jobs=10))
 def test_readings_are_schedules(trace):
-    """Every job runs; with a lookahead longer than the queue, LOS's readings are the same."""
+    """Every job runs."""
     for policy in (new_promises, own_pivot_only):
         bfenv.simulate(trace, policy).check()
-    for policy, merit in ((selectable_only, "none"), (selectable_only_max_slowdown, "slowdown")):
-        own, plain = (
-            bfenv.simulate(trace, one) for one in (policy, los(merit=merit, lookahead=None))
-        )
-        assert np.array_equal(own.start, plain.start)
-
-
-def test_jobs_that_the_shadow_time_excludes_do_not_count():
-    """The head waits; 50 jobs would delay it; the one behind them starts, but not under `los`."""
-    long, short = 50 * [(1, 1, 100)], [(1, 1, 5)]
-    submit, size, runtime = zip(*[(0, 3, 10), (1, 4, 10), *long, *short], strict=True)
-    trace = bfenv.make_trace(submit, size, runtime, 4)
-    assert bfenv.simulate(trace, selectable_only).start[-1] == 1
-    assert bfenv.simulate(trace, "los").start[-1] > 1
 
 
 def test_the_own_pivot_only_lets_other_pivots_wait():
@@ -111,14 +91,8 @@ def test_the_own_pivot_only_lets_other_pivots_wait():
 
 
 WORKLOAD = "lublin(procs=16, jobs=60)"
-
-
 LONGER = "lublin(procs=16, jobs=200, load=0.9)"
-
-
 EXACT = (("estimates", "exact"),)
-
-
 RANDOM = (("estimates", "uniform-tsafrir"), ("factor", 3.0))
 
 

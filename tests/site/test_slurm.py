@@ -14,6 +14,8 @@ from bfenv.site.slurm import slurm_support
         ("easy", "yes", "bf_job_part_count_reserve=1"),
         ("easy(reservations=5)", "yes", "bf_job_part_count_reserve=5"),
         ("conservative-replan", "yes", "SchedulerParameters=bf_max_job_test"),
+        ("slurm", "yes", "SchedulerType=sched/backfill"),
+        ("slurm(parameters='bf_window=9')", "yes", "backfill, SchedulerParameters=bf_window=9"),
         ("easy(lookahead=100)", "yes", "bf_max_job_test=100"),
         ("easy-sqf", "yes", "PriorityFavorSmall=YES"),
         ("easy(order=wfp3)", "plugin", "PrioritySiteFactorPlugin"),

@@ -1,0 +1,71 @@
+"""Slurm's policy: its rules on small machines, and whole schedules against a slow oracle."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from tests.conftest import small_traces
+from tests.oracles import slurm as oracle
+
+
+@st.composite
+def options(draw):
+    """Parameters of Slurm, as text and as the oracle's settings."""
+    chosen = {
+        "bf_interval": draw(st.sampled_from([1, 7, 30])),
+        "bf_resolution": draw(st.sampled_from([1, 10, 60])),
+        "bf_window": draw(st.sampled_from([1, 3, 1440])),
+        "bf_max_job_test": draw(st.sampled_from([1, 2, 5, 500])),
+        "bf_max_job_start": draw(st.sampled_from([0, 0, 1, 2])),
+        "bf_job_part_count_reserve": draw(st.sampled_from([0, 0, 1, 2])),
+        "default_queue_depth": draw(st.sampled_from([1, 2, 100])),
+        "sched_interval": draw(st.sampled_from([20, 60])),
+    }
+    interval, resolution, window, *rest = chosen.values()
+    text = ",".join(f"{name}={value}" for name, value in chosen.items())
+    return text, oracle.Settings(interval, resolution, window * 60, *rest, every_cycle=False)
+
+
+@st.composite
+def traces(draw):
+    """Jobs of seconds to minutes, some of them with a requested start."""
+    trace = draw(small_traces(jobs=14, processors=8, requested_starts=True))
+    jobs, factor = trace.jobs, draw(st.sampled_from([1, 7, 13, 40]))
+    return bfenv.make_trace(
+        jobs.submit * factor,
+        jobs.size,
+        trace.runtime * factor,
+        trace.processors,
+        estimate=jobs.estimate * factor,
+        requested_start=jobs.requested_start * factor,
+    )
+
+
+def rows(trace):
+    """The jobs as the oracle takes them."""
+    jobs = trace.jobs
+    columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.requested_start)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def node_sizes(processors, each):
+    """The processors of the nodes; the last one may have fewer."""
+    return [min(each, processors - first) for first in range(0, processors, each)]
+
+
+@given(traces(), options(), st.integers(1, 3))
+@settings(max_examples=300)
+def test_it_makes_the_schedule_of_the_oracle(trace, chosen, each):
+    text, meant = chosen
+    policy = f'slurm(parameters="{text}", cores_per_node={each})'
+    expected = oracle.simulate(rows(trace), node_sizes(trace.processors, each), meant)
+    assert bfenv.simulate(trace, policy).start.tolist() == expected
+
+
+@given(traces(), st.integers(1, 3))
+@settings(max_examples=100)
+def test_cycles_before_which_nothing_changed_would_start_nothing(trace, each):
+    sizes = node_sizes(trace.processors, each)
+    expected = oracle.simulate(rows(trace), sizes, oracle.Settings(7, 10))
+    policy = f'slurm(parameters="bf_interval=7,bf_resolution=10", cores_per_node={each})'
+    assert bfenv.simulate(trace, policy).start.tolist() == expected
