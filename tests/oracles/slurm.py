@@ -52,6 +52,10 @@ class State:
     starts: dict = field(default_factory=dict)
     ends: dict = field(default_factory=dict)
 
+    def any_free(self):
+        """Whether running jobs asked for fewer processors than there are; they may hold all."""
+        return sum(self.jobs[job].size for job in self.running) < sum(self.sizes.values())
+
     def nodes_of(self, job):
         """The nodes of a job's partition."""
         partitions = self.settings.partitions
@@ -68,12 +72,12 @@ def simulate(jobs, sizes, settings):
     waited, wakes = False, set()
     events = {time for job in jobs for time in (job.submit, max(job.eligible, job.submit))}
     while True:
-        wakes = {time for time in wakes if time > state.now}
         coming = [t for t in events | set(ends.values()) if t > state.now or shares is None]
         coming += wakes
         if not coming:
             return [starts[job] for job in range(len(jobs))]
         state.now = now = min(coming)
+        wakes = set()  # each pass asks again
         for job in [job for job, end in ends.items() if end == now]:
             _, held = state.running.pop(job)
             state.ends[job] = ends.pop(job)
@@ -97,8 +101,7 @@ def simulate(jobs, sizes, settings):
         begun = {}
         eligible = [j for j in queue if jobs[j].eligible <= now]
         eligible.sort(key=lambda j: place_of(state, j, tick, shares))
-        any_free = sum(state.free.values()) > 0
-        if any_free:
+        if state.any_free():
             full = full_due is not None and now >= full_due
             depth = len(jobs) if full else settings.queue_depth + 1
             full_due = None if full else full_due
@@ -112,10 +115,9 @@ def simulate(jobs, sizes, settings):
             starts[job] = now
             ends[job] = now + jobs[job].runtime
         waited = len(begun) < len(queue)
-        wakes = {time for time in wakes if full_due == time}
         if waited and not settings.builtin and (settings.every_cycle or begun or not due):
             wakes |= {last_cycle + settings.interval}
-        elif waited and settings.period and sum(state.free.values()) > 0:
+        elif waited and settings.period and state.any_free():
             later = tick + settings.period
             if not settings.builtin:
                 later += (last_cycle - later) % settings.interval

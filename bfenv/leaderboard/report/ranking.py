@@ -22,8 +22,9 @@ from bfenv.players.foresight import NOT_CHECKED
 
 MARK = "*"  # of a policy that starves
 SHARED_RANK = (
-    "Policies share a rank if none is surely worse than the first of them: the 95 % interval of "
-    "the difference on the same jobs contains 0. The next rank is 1 + the number of policies above."
+    "Policies share a rank if the data cannot tell them from the first of them: the 95 % interval "
+    "of the difference on the same jobs contains 0. The next rank is 1 + the number of policies "
+    "above."
 )
 
 
