@@ -41,7 +41,7 @@ quick: .venv/all  ## engine, workloads and analysis without torch, browser or re
 oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependencies that are allowed
 	BFENV_CACHE=$(abspath .venv/oldest/cache) .venv/oldest/bin/python -m pytest -n auto -q -p no:cacheprovider \
 		-m "not (slow or thorough or logs)" --ignore tests/core/test_outages.py tests/core \
-		tests/baselines/test_easy.py tests/envs/test_episode.py tests/cli/test_policies.py
+		tests/baselines/test_easy.py tests/envs/test_episode_source.py tests/cli/test_options.py
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .

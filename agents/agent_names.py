@@ -64,22 +64,13 @@ class OpenAgent(NamedTuple):
     trained_on: Sequence[Span] | None  # None if it is unknown
 
     def settings_with(self, settings: EnvSettings) -> EnvSettings:
-        """Complete settings by those that the agent needs.
+        """Return settings completed by those that the agent needs.
 
-        Parameters
-        ----------
-        settings
-            Settings of `BackfillEnv`.
+        Args:
+            settings: Settings of `BackfillEnv`.
 
-        Returns
-        -------
-        EnvSettings
-            All settings together.
-
-        Raises
-        ------
-        BfenvError
-            If they contradict each other.
+        Raises:
+            BfenvError: If they contradict each other.
         """
         for setting, needed in self.settings.items():
             if setting not in settings:
@@ -97,17 +88,12 @@ class OpenAgent(NamedTuple):
     def check_unseen(self, trace: Trace, first: int = 0, last: int | None = None) -> None:
         """Check that the agent was not trained on jobs of a trace.
 
-        Parameters
-        ----------
-        trace
-            The trace to score the agent on.
-        first, last
-            First of its jobs, and one past the last; None is the end of the trace.
+        Args:
+            trace: The trace to score the agent on.
+            first, last: First of its jobs, and one past the last; None is the end of the trace.
 
-        Raises
-        ------
-        BfenvError
-            If it was trained on any of them.
+        Raises:
+            BfenvError: If it was trained on any of them.
         """
         check_unseen(self.name, self.trained_on or (), trace, first, last)
 
@@ -118,11 +104,8 @@ def read_agent(name: str) -> AgentName:
     The grammar is that of `bfenv.core.names`; the options are OPTIONS of the environment, and
     `deterministic`.
 
-    Raises
-    ------
-    BfenvError
-        If the name is empty or cannot be read, an option is unknown or has a bad value, or the
-        file of a saved model is missing.
+    Raises BfenvError if the name is empty or cannot be read, an option is unknown or has a bad
+    value, or the file of a saved model is missing.
     """
     if not name:
         raise BfenvError("an agent needs a name; this one is empty")
@@ -142,12 +125,8 @@ def read_agent(name: str) -> AgentName:
 def find_agent(name: str) -> Any:
     """Return the object that a name stands for; not for saved models.
 
-    Raises
-    ------
-    UnknownNameError
-        If the name is not registered.
-    BfenvError
-        If it cannot be imported, and what `read_agent` raises.
+    Raises UnknownNameError if the name is not registered. Raises BfenvError if it cannot be
+    imported, and what `read_agent` raises.
     """
     agent = read_agent(name)
     base = agent.base
@@ -199,26 +178,19 @@ def starts_trials(name: str) -> bool:
 def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     """Open an agent by its name, or take an object as one.
 
-    Parameters
-    ----------
-    agent
-        A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object with
-        its `predict`; or a function that makes one from an environment, or from it and a seed. An
-        object may say in `settings` what environment it needs, and in `trained_on` which jobs it
-        was trained on.
-    trust
-        Open saved models, which may run any code.
+    Args:
+        agent: A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object
+            with its `predict`; or a function that makes one from an environment, or from it and a
+            seed. An object may say in `settings` what environment it needs, and in `trained_on`
+            which jobs it was trained on.
+        trust: Open saved models, which may run any code.
 
-    Returns
-    -------
-    OpenAgent
+    Returns:
         Call its `make` with an environment and a seed.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such agent, options contradict what it was trained with, or a model has no
-        environment to read its settings from.
+    Raises:
+        BfenvError: If there is no such agent, options contradict what it was trained with, or a
+            model has no environment to read its settings from.
     """
     if not isinstance(agent, str):
         return _open_object("agent", agent)

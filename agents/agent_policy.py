@@ -25,17 +25,11 @@ from bfenv.envs.backfill import BackfillEnv
 def load_agent(name: str) -> Policy:
     """Return the policy of an agent; its name is "agent:NAME".
 
-    Parameters
-    ----------
-    name
-        Of an agent that bfenv comes with, or the path of a card or a network, which ends in .json.
+    * `name`: of an agent that bfenv comes with, or the path of a card or a network, which ends in
+      .json.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such agent.
-    BfenvError
-        If the file is not a card, or a network does not fit the environment of this version.
+    Raises UnknownNameError if there is no such agent. Raises BfenvError if the file is not a card,
+    or a network does not fit the environment of this version.
     """
     if not isinstance(name, str):
         raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
@@ -61,10 +55,7 @@ def play_network(trace: Trace, seed: int, watch: Watch, *, network: str, name: s
 
     It is the `play` of the network's policy, see `bfenv.core.policy.Policy`.
 
-    Raises
-    ------
-    BfenvError
-        If the network does not fit the environment.
+    Raises BfenvError if the network does not fit the environment.
     """
     agent = load_network(network)
     env = BackfillEnv(trace, **agent.settings, **WHOLE_TRACE)

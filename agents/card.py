@@ -142,36 +142,24 @@ def shipped_names(kind: str | None = None) -> list[str]:
 def is_network(name: str) -> bool:
     """Tell whether a card is a network's; `name` as of `read_content`.
 
-    Raises
-    ------
-    PolicyError
-        As `read_content`.
+    Raises PolicyError as `read_content`.
     """
     shipped = {card["name"]: card["kind"] for card in shipped_agents()}
     return bool((shipped.get(name) or read_content(name)["kind"]) == NETWORK)
 
 
 def read_card(name: str | Path, kind: str | None = None) -> Card:
-    """Read the card of an agent; runs no code.
+    """Return the card of an agent; runs no code.
 
-    Parameters
-    ----------
-    name
-        The name of an agent that bfenv comes with, or the path of a card (.json) or model (.zip).
-    kind
-        One of KINDS, if the card must be of that kind.
+    Args:
+        name: The name of an agent that bfenv comes with, or the path of a card (.json) or model
+            (.zip).
+        kind: One of KINDS, if the card must be of that kind.
 
-    Returns
-    -------
-    Card
-        What the file says.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such agent; the message suggests others.
-    PolicyError
-        If the file cannot be read, is not a card of that kind or another file's, or is damaged.
+    Raises:
+        UnknownNameError: If there is no such agent; the message suggests others.
+        PolicyError: If the file cannot be read, is not a card of that kind or another file's, or is
+            damaged.
     """
     name = str(name)
     return decode_card(name, read_content(name, kind))
@@ -217,10 +205,7 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
 def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     """Return the card in the JSON of a file; errors begin with `name`.
 
-    Raises
-    ------
-    BfenvError
-        If a field is missing or of the wrong kind.
+    Raises BfenvError if a field is missing or of the wrong kind.
     """
     kind = content["kind"]
     try:
@@ -257,19 +242,13 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
 def write_card(path: Path, card: Card, **more: Any) -> None:
     """Write a card to a file, which is replaced if it exists; a model's goes beside its file.
 
-    Parameters
-    ----------
-    path
-        The file, or the model's.
-    card
-        The card.
-    **more
-        What else the file holds, such as the weights of a network.
+    Args:
+        path: The file, or the model's.
+        card: The card.
+        **more: What else the file holds, such as the weights of a network.
 
-    Raises
-    ------
-    BfenvError
-        If JSON cannot hold it, or the file cannot be written.
+    Raises:
+        BfenvError: If JSON cannot hold it, or the file cannot be written.
     """
     values = dict(vars(card))
     for name in SPANS:
@@ -297,10 +276,7 @@ def card_path(path: Path) -> Path:
 def hash_of(path: Path) -> str:
     """Return the hash of a model's file.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read.
+    Raises BfenvError if the file cannot be read.
     """
     try:
         return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -11,10 +11,7 @@ class LegalChoice:
     If the model chooses an illegal action, the legal action that it ranks highest replaces it: by
     probability for actor-critic policies (PPO, A2C, RecurrentPPO), by value for DQN and QRDQN.
 
-    Parameters
-    ----------
-    model
-        Its policy must be one of these kinds, see `ranks_actions`.
+    * `model`: its policy must be one of these kinds, see `ranks_actions`.
     """
 
     def __init__(self, model: Any) -> None:

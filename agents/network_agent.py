@@ -46,17 +46,11 @@ class NetworkAgent:
     It reads the columns that its card names, wherever they stand in observations, so it can be used
     when later versions have more of them.
 
-    Parameters
-    ----------
-    card
-        What it was trained with.
-    weights
-        float32 arrays by the names of torch's parameters.
+    * `card`: what it was trained with.
+    * `weights`: float32 arrays by the names of torch's parameters.
 
-    Raises
-    ------
-    BfenvError
-        If the settings of the card are wrong, or observations do not have one of its columns.
+    Raises BfenvError if the settings of the card are wrong, or observations do not have one of its
+    columns.
     """
 
     samples = False  # nothing is random
@@ -93,10 +87,7 @@ class NetworkAgent:
 
         Without `action_masks`, masks are read from the observation.
 
-        Raises
-        ------
-        BfenvError
-            If the observation has other columns than those of the training.
+        Raises BfenvError if the observation has other columns than those of the training.
         """
         batched = is_batch(observation)
         parts = [np.asarray(observation[key]) for key in ("queue", "profile", "cluster")]
@@ -130,12 +121,8 @@ def forward(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (B, window + 1) scores of the actions, -inf for illegal starts, and (B,) values.
 
-    Parameters
-    ----------
-    weights
-        As those of `NetworkAgent`.
-    queue, profile, cluster
-        (B, ...) float32 observations
+    * `weights`: as those of `NetworkAgent`.
+    * `queue`, `profile`, `cluster`: (B, ...) float32 observations
     """
     batch, window, _ = queue.shape
 
@@ -178,10 +165,7 @@ def forward(
 def save_network(path: str | os.PathLike[str], card: Card, weights: Weights) -> None:
     """Write a network and its card to one file of JSON; it is replaced if it exists.
 
-    Raises
-    ------
-    BfenvError
-        If JSON cannot hold the card, or the file cannot be written.
+    Raises BfenvError if JSON cannot hold the card, or the file cannot be written.
     """
     encoded = {name: encode_array(values) for name, values in weights.items()}
     write_card(Path(path), card, weights=encoded)
@@ -190,17 +174,10 @@ def save_network(path: str | os.PathLike[str], card: Card, weights: Weights) -> 
 def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     """Read a network from a file that `save_network` wrote. No code in it is run.
 
-    Parameters
-    ----------
-    path
-        The file, which ends in .json, or the name of a network that bfenv comes with.
+    * `path`: the file, which ends in .json, or the name of a network that bfenv comes with.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such network.
-    BfenvError
-        If the file cannot be read, is not a network, or was trained on other observations.
+    Raises UnknownNameError if there is no such network. Raises BfenvError if the file cannot be
+    read, is not a network, or was trained on other observations.
     """
     content = read_content(str(path), NETWORK)
     version = content.get("observation_version")

@@ -57,17 +57,10 @@ def play(
 ) -> Played:
     """Play one episode, and return when its jobs ran.
 
-    Parameters
-    ----------
-    env
-        The environment, which is reset.
-    agent, seed, deterministic, strict, options
-        See `play_episode`.
+    * `env`: the environment, which is reset.
+    * `agent`, `seed`, `deterministic`, `strict`, `options`: see `play_episode`.
 
-    Raises
-    ------
-    PolicyError
-        At the first illegal action, with `strict`.
+    Raises PolicyError at the first illegal action, with `strict`.
     """
     replaced = getattr(agent, "replaced_actions", 0)
     episode = play_episode(
@@ -103,27 +96,16 @@ def play_episode(
 ) -> Episode:
     """Play one episode.
 
-    Parameters
-    ----------
-    env
-        An environment of Gymnasium with `window` and `action_masks`, which is reset.
-    agent
-        An object with the `predict` of stable-baselines3. Masks are passed if `predict` takes them.
-    seed
-        Of the episode, and of torch's generator, from which models sample actions.
-    deterministic
-        Passed to `predict`.
-    strict
-        Raise at an illegal action; else it counts as the pass.
-    options
-        Of the environment's `reset`.
+    * `env`: an environment of Gymnasium with `window` and `action_masks`, which is reset.
+    * `agent`: an object with the `predict` of stable-baselines3. Masks are passed if `predict`
+      takes them.
+    * `seed`: of the episode, and of torch's generator, from which models sample actions.
+    * `deterministic`: passed to `predict`.
+    * `strict`: raise at an illegal action; else it counts as the pass.
+    * `options`: of the environment's `reset`.
 
-    Raises
-    ------
-    BfenvError
-        If an action is not an integer, or an array with one integer.
-    PolicyError
-        At the first illegal action, with `strict`.
+    Raises BfenvError if an action is not an integer, or an array with one integer. Raises
+    PolicyError at the first illegal action, with `strict`.
     """
     parameters = inspect.signature(agent.predict).parameters.values()
     takes_masks = any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters)
@@ -163,10 +145,7 @@ def play_episode(
 def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
     """Check that the last action was legal.
 
-    Raises
-    ------
-    PolicyError
-        If it was not; the message names the action and the time.
+    Raises PolicyError if it was not; the message names the action and the time.
     """
     if info["illegal_action"]:
         what = "the pass" if slot == window else f"slot {slot}"
@@ -178,14 +157,9 @@ def play_traces(
 ) -> list[dict[str, float]]:
     """Play one of its traces in each environment, once; return the metrics of each.
 
-    Parameters
-    ----------
-    envs
-        One for each trace, with autoreset "disabled".
-    traces
-        Their numbers in the source of the environments.
-    choose
-        Returns (B,) actions for B environments in which there is a choice.
+    * `envs`: one for each trace, with autoreset "disabled".
+    * `traces`: their numbers in the source of the environments.
+    * `choose`: returns (B,) actions for B environments in which there is a choice.
     """
     count = envs.num_envs
     envs.reset(seed=0)

@@ -32,37 +32,30 @@ class PolicyAgent:
     `replaced_actions` counts what was left out. A policy with a memory must see every pass, and so
     must one whose starts the environment may forbid: the environments then stop at each.
 
-    Parameters
-    ----------
-    policy
-        A policy or its name.
-    env
-        One environment, or a vector of them in this process, see `bfenv.envs.handles_of`.
-    seed
-        Random seed (stochastic policies only).
+    Args:
+        policy: A policy or its name.
+        env: One environment, or a vector of them in this process, see `bfenv.envs.handles_of`.
+        seed: Random seed (stochastic policies only).
 
-    Raises
-    ------
-    PolicyError
-        If `env` is anything else, or if the policy starts jobs for a trial and the environment has
-        no trials (`trial_limit`).
+    Raises:
+        PolicyError: If `env` is anything else, or if the policy starts jobs for a trial and the
+            environment has no trials (`trial_limit`).
 
-    Examples
-    --------
-    Play an episode as EASY would.
+    Examples:
+        Play an episode as EASY would.
 
-    >>> import gymnasium
-    >>> import bfenv
-    >>> env = gymnasium.make("Backfill-v0", episode_jobs=50)
-    >>> agent = bfenv.PolicyAgent("easy", env)
-    >>> observation, info = env.reset(seed=0)
-    >>> over = False
-    >>> while not over:
-    ...     action, _ = agent.predict(observation)
-    ...     observation, reward, terminated, truncated, info = env.step(action)
-    ...     over = terminated or truncated
-    >>> info["illegal_actions"]
-    0
+        >>> import gymnasium
+        >>> import bfenv
+        >>> env = gymnasium.make("Backfill-v0", episode_jobs=50)
+        >>> agent = bfenv.PolicyAgent("easy", env)
+        >>> observation, info = env.reset(seed=0)
+        >>> over = False
+        >>> while not over:
+        ...     action, _ = agent.predict(observation)
+        ...     observation, reward, terminated, truncated, info = env.step(action)
+        ...     over = terminated or truncated
+        >>> info["illegal_actions"]
+        0
     """
 
     samples = False  # `deterministic` changes nothing
@@ -98,28 +91,20 @@ class PolicyAgent:
 
         The parameters are those of stable-baselines3.
 
-        Parameters
-        ----------
-        observation
-            Of one environment or of a batch; only its shape is read.
-        state
-            Is returned unchanged.
-        episode_start, action_masks
-            Are not read.
-        deterministic
-            Is not read: a stochastic policy draws from its seed in any case.
+        Args:
+            observation: Of one environment or of a batch; only its shape is read.
+            state: Is returned unchanged.
+            episode_start, action_masks: Are not read.
+            deterministic: Is not read: a stochastic policy draws from its seed in any case.
 
-        Returns
-        -------
-        actions : np.ndarray
-            One integer, or (num_envs,) int64 for a batch.
-        state
-            As it was given.
+        Returns:
+            tuple:
+            * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
+            * `state`: As it was given.
 
-        Raises
-        ------
-        PolicyError
-            If the policy raises anything, or starts a trial that the environment does not have.
+        Raises:
+            PolicyError: If the policy raises anything, or starts a trial that the environment does
+                not have.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state

@@ -11,12 +11,9 @@ from bfenv.envs.handle import handles_of
 class RandomAgent:
     """Takes each legal action, the pass included, with the same probability.
 
-    Parameters
-    ----------
-    env
-        One environment, or a vector of them in this process, see `handles_of`.
-    seed
-        Random seed.
+    Args:
+        env: One environment, or a vector of them in this process, see `handles_of`.
+        seed: Random seed.
     """
 
     samples = False  # `deterministic` changes nothing
@@ -37,21 +34,16 @@ class RandomAgent:
 
         The parameters are those of stable-baselines3.
 
-        Parameters
-        ----------
-        observation
-            Of one environment or of a batch; only its shape is read.
-        state
-            Is returned unchanged.
-        episode_start, deterministic, action_masks
-            Are not read; the masks come from the environments themselves.
+        Args:
+            observation: Of one environment or of a batch; only its shape is read.
+            state: Is returned unchanged.
+            episode_start, deterministic, action_masks: Are not read; the masks come from the
+                environments themselves.
 
-        Returns
-        -------
-        actions : np.ndarray
-            One integer, or (num_envs,) int64 for a batch.
-        state
-            As it was given.
+        Returns:
+            tuple:
+            * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
+            * `state`: As it was given.
         """
         legal = [np.flatnonzero(handle.action_masks()) for handle in self.handles]
         # Nothing is drawn where there is no choice, so more stops of the clock change nothing.

@@ -11,17 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import ActionWrapper, ObservationWrapper, spaces
 
-from bfenv.agents.card import (
-    MODEL,
-    TRAINING,
-    Card,
-    acting_settings,
-    card_path,
-    division_of_settings,
-    plain,
-    read_card,
-    write_card,
-)
+import bfenv.agents.card as cards
 from bfenv.agents.legal_choice import LegalChoice, ranks_actions
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.core.errors import BfenvError
@@ -36,20 +26,15 @@ PACKAGES = ("bfenv", "numpy", "gymnasium", "torch", "stable-baselines3", "sb3-co
 class ModelAgent:
     """A model as an agent: observations are normalized as in training, and masks are kept.
 
-    Parameters
-    ----------
-    model
-        Of stable-baselines3 or sb3-contrib.
-    card
-        What it was trained with, see `describe_model`.
+    Args:
+        model: Of stable-baselines3 or sb3-contrib.
+        card: What it was trained with, see `describe_model`.
 
-    Raises
-    ------
-    BfenvError
-        If the statistics of VecNormalize are missing or do not fit the observations.
+    Raises:
+        BfenvError: If the statistics of VecNormalize are missing or do not fit the observations.
     """
 
-    def __init__(self, model: Any, card: Card) -> None:
+    def __init__(self, model: Any, card: cards.Card) -> None:
         takes_masks = "action_masks" in inspect.signature(model.predict).parameters
         self.card = card
         self.normalization = decode_normalization(card.normalization, model.observation_space)
@@ -77,24 +62,17 @@ class ModelAgent:
     ) -> tuple[np.ndarray, Any]:
         """Choose an action, as the model's own `predict` does.
 
-        Parameters
-        ----------
-        observation
-            Of one environment or of a batch, as the environment returns it.
-        state, episode_start
-            Of recurrent models.
-        deterministic
-            Take the most probable action instead of drawing one.
-        action_masks
-            (actions,) or (num_envs, actions) bool, the legal actions. Algorithms without masks do
-            not read them.
+        Args:
+            observation: Of one environment or of a batch, as the environment returns it.
+            state, episode_start: Of recurrent models.
+            deterministic: Take the most probable action instead of drawing one.
+            action_masks: (actions,) or (num_envs, actions) bool, the legal actions. Algorithms
+                without masks do not read them.
 
-        Returns
-        -------
-        actions : np.ndarray
-            One integer, or (num_envs,) int64 for a batch.
-        state
-            The next one of a recurrent model.
+        Returns:
+            tuple:
+            * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
+            * `state`: The next one of a recurrent model.
         """
         if self.normalization is not None:
             observation = self.normalization.apply(observation)
@@ -111,65 +89,47 @@ class ModelAgent:
 
 
 def save_model(model: Any, path: str | os.PathLike[str], env: Any = None) -> Path:
-    """Save a model, and beside it a card with all that `load_agent` must know.
+    """Save a model and its card, with all that `load_agent` must know; return the model's file.
 
     The card `NAME.card.json` of `NAME.zip` holds the environment's settings, the jobs trained on,
     the statistics of VecNormalize, and versions.
 
-    Parameters
-    ----------
-    model
-        Of stable-baselines3 or sb3-contrib.
-    path
-        The file; ".zip" is added unless it is there. It is replaced if it exists.
-    env
-        The environments that the model was trained in, with all wrappers; None for its own.
+    Args:
+        model: Of stable-baselines3 or sb3-contrib.
+        path: The file; ".zip" is added unless it is there. It is replaced if it exists.
+        env: The environments that the model was trained in, with all wrappers; None for its own.
 
-    Returns
-    -------
-    Path
-        The model's file.
-
-    Raises
-    ------
-    BfenvError
-        If the settings are not known or cannot be restored, see `describe_model`, or a file cannot
-        be written.
+    Raises:
+        BfenvError: If the settings are not known or cannot be restored, see `describe_model`, or a
+            file cannot be written.
     """
     path = _zip_path(path)
     card = describe_model(model, env)
     buffer = io.BytesIO()
     model.save(buffer)
-    card_path(path).unlink(missing_ok=True)  # never the old card beside the new model
+    cards.card_path(path).unlink(missing_ok=True)  # never the old card beside the new model
     write_atomically(path, buffer.getvalue())
-    write_card(path, card)
+    cards.write_card(path, card)
     return path
 
 
 def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAgent:
     """Open a saved model with the settings and the normalization that it was trained with.
 
-    Parameters
-    ----------
-    path
-        The model's file, with its card beside it, see `save_model`.
-    trust
-        Open the model, which runs whatever code is in it, and imports the modules of its algorithm
-        and its policy.
+    Args:
+        path: The model's file, with its card beside it, see `save_model`.
+        trust: Open the model, which runs whatever code is in it, and imports the modules of its
+            algorithm and its policy.
 
-    Returns
-    -------
-    ModelAgent
+    Returns:
         Its `predict` takes what the environment returns.
 
-    Raises
-    ------
-    BfenvError
-        If `trust` is not set, the card is missing or not that of the file, the model cannot be
-        opened, its spaces are others, or its statistics of VecNormalize are missing.
+    Raises:
+        BfenvError: If `trust` is not set, the card is missing or not that of the file, the model
+            cannot be opened, its spaces are others, or its statistics of VecNormalize are missing.
     """
     path = _zip_path(path)
-    card = read_card(path, MODEL)
+    card = cards.read_card(path, cards.MODEL)
     features = card.settings["job_features"]
     if not has_same_columns(card.observation_version, features):
         raise BfenvError(
@@ -196,22 +156,15 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
     return ModelAgent(model, card)
 
 
-def describe_model(model: Any, env: Any = None) -> Card:
+def describe_model(model: Any, env: Any = None) -> cards.Card:
     """Return the card of a model of stable-baselines3 or sb3-contrib.
 
-    Parameters
-    ----------
-    model
-        The model.
-    env
-        The environments that it was trained in, with all wrappers; None for its own.
+    * `model`: the model.
+    * `env`: the environments that it was trained in, with all wrappers; None for its own.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such environment, its environments differ in how an agent acts, the model has
-        other spaces or another VecNormalize, or a wrapper changes observations or actions
-        (VecNormalize may).
+    Raises BfenvError if there is no such environment, its environments differ in how an agent acts,
+    the model has other spaces or another VecNormalize, or a wrapper changes observations or actions
+    (VecNormalize may).
     """
     from stable_baselines3.common.vec_env import unwrap_vec_normalize
 
@@ -229,7 +182,7 @@ def describe_model(model: Any, env: Any = None) -> Card:
     if own is not None and unwrap_vec_normalize(own) is not wrapper:
         raise BfenvError("env and the model's own environment differ in VecNormalize")
     batches = _batches_of(env)
-    settings = [acting_settings(batch) for batch in batches]
+    settings = [cards.acting_settings(batch) for batch in batches]
     if any(each != settings[0] for each in settings):
         raise BfenvError("the environments of the model have different settings")
     first = batches[0]
@@ -248,14 +201,14 @@ def describe_model(model: Any, env: Any = None) -> Card:
     algorithm, policy = (
         f"{each.__module__}:{each.__qualname__}" for each in (type(model), model.policy_class)
     )
-    return Card(
+    return cards.Card(
         name="model",
-        division=division_of_settings(settings[0]),
-        kind=MODEL,
+        division=cards.division_of_settings(settings[0]),
+        kind=cards.MODEL,
         what=f"a model of {algorithm}",
         found={
             "steps": int(model.num_timesteps),
-            "settings": {name: plain(first.settings[name]) for name in TRAINING},  # type: ignore[literal-required]
+            "settings": {name: cards.plain(first.settings[name]) for name in cards.TRAINING},  # type: ignore[literal-required]
         },
         trained_on=tuple(spans.values()),
         versions={name: version(name) for name in PACKAGES},
@@ -333,21 +286,10 @@ def encode_normalization(wrapper: Any) -> dict[str, Any]:
 def decode_normalization(values: Mapping[str, Any], space: spaces.Space[Any]) -> Any:
     """Read what `encode_normalization` returned.
 
-    Parameters
-    ----------
-    values
-        The part of a card.
-    space
-        Of the observations, whose shapes the statistics must have.
+    * `values`: the part of a card.
+    * `space`: of the observations, whose shapes the statistics must have.
 
-    Returns
-    -------
-    Normalization or None
-
-    Raises
-    ------
-    BfenvError
-        If statistics are missing, do not fit the space, or are not numbers.
+    Raises BfenvError if statistics are missing, do not fit the space, or are not numbers.
     """
     if values.get("observations") is False:
         return None

@@ -15,18 +15,12 @@ from bfenv.core.arguments import check_integer
 class SaveModel(BaseCallback):
     """Call `save_model` at the end of `model.learn(steps, callback=SaveModel("model.zip"))`.
 
-    Parameters
-    ----------
-    path
-        The model's file; its card is written beside it.
-    every
-        Also save each time that many calls of `step` have been made; None saves only at the end.
-        The file is replaced each time.
+    * `path`: the model's file; its card is written beside it.
+    * `every`: also save each time that many calls of `step` have been made; None saves only at the
+      end. The file is replaced each time.
 
-    Raises
-    ------
-    BfenvError
-        If `every` is not an integer from 1, and what `save_model` raises, when training begins.
+    Raises BfenvError if `every` is not an integer from 1, and what `save_model` raises, when
+    training begins.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int | None = None) -> None:

@@ -22,23 +22,16 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     Its network, `scorer`, is one of `bfenv.agents.training.networks`. It has as many weights for
     any window, and what it learns of a job holds in every slot.
 
-    Parameters
-    ----------
-    network, hidden
-        As those of `TrainSettings`.
+    * `network`, `hidden`: as those of `TrainSettings`.
 
-    Raises
-    ------
-    BfenvError
-        If the environment has actions for trials.
+    Raises BfenvError if the environment has actions for trials.
 
-    Examples
-    --------
-    >>> from bfenv.envs.sb3 import BackfillVecEnv
-    >>> from sb3_contrib import MaskablePPO
-    >>> model = MaskablePPO(ScorerPolicy, BackfillVecEnv(2, window=8), policy_kwargs={"hidden": 8})
-    >>> model.policy.scorer.score
-    Linear(in_features=8, out_features=1, bias=False)
+    Examples:
+        >>> from bfenv.envs.sb3 import BackfillVecEnv
+        >>> from sb3_contrib import MaskablePPO
+        >>> model = MaskablePPO(ScorerPolicy, BackfillVecEnv(2, window=8))
+        >>> model.policy.scorer.score
+        Linear(in_features=8, out_features=1, bias=False)
     """
 
     def __init__(

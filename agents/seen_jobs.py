@@ -45,16 +45,11 @@ def span_of(trace: Trace, first: int = 0, last: int | None = None) -> Span:
     Every job is in a block, and blocks overlap only at the end. So a block is found in any 15 or
     more consecutive jobs of the span, and in 8 or more at either of its ends.
 
-    Parameters
-    ----------
-    trace
-        The trace that an agent is trained on.
-    first, last
-        First of its jobs, and one past the last; None is the end of the trace.
+    Args:
+        trace: The trace that an agent is trained on.
+        first, last: First of its jobs, and one past the last; None is the end of the trace.
 
-    Returns
-    -------
-    Span
+    Returns:
         Hashes of the blocks of jobs, with the name and the hash of the trace.
     """
     last = len(trace) if last is None else last
@@ -102,14 +97,9 @@ def count_seen(
     part if they have its `jobs_hash`; if the whole workload has its hash, it has those with its
     numbers, or all where jobs have no numbers.
 
-    Parameters
-    ----------
-    trace, first, last
-        The jobs.
-    spans
-        What the agent was trained on.
-    source
-        What `load_workload` made the trace from; None if the trace is a whole workload.
+    * `trace`, `first`, `last`: the jobs.
+    * `spans`: what the agent was trained on.
+    * `source`: what `load_workload` made the trace from; None if the trace is a whole workload.
     """
     spans = list(spans)
     known = [span.blocks for span in spans if span.blocks is not None]
@@ -145,17 +135,11 @@ def check_unseen(
 ) -> None:
     """Check that an agent was not trained on any of the jobs that it is to be scored on.
 
-    Parameters
-    ----------
-    name
-        The agent's, for the message.
-    spans, trace, first, last, source
-        As of `count_seen`; a `last` of None is the end of the trace.
+    * `name`: the agent's, for the message.
+    * `spans`, `trace`, `first`, `last`, `source`: as of `count_seen`; a `last` of None is the end
+      of the trace.
 
-    Raises
-    ------
-    PolicyError
-        If it was; the message says on how many of them.
+    Raises PolicyError if it was; the message says on how many of them.
     """
     last = len(trace) if last is None else last
     seen = count_seen(trace, first, last, spans, source)
@@ -187,10 +171,7 @@ def encode_span(span: Span) -> dict[str, Any]:
 def decode_span(values: Mapping[str, Any]) -> Span:
     """Read what `encode_span` returned.
 
-    Raises
-    ------
-    BfenvError
-        If it is not that.
+    Raises BfenvError if it is not that.
     """
     try:
         if "workload" in values:

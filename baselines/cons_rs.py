@@ -20,18 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import bfenv.baselines.reservations as rs
 from bfenv.baselines.conservative import admit, update
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.reservations import (
-    NONE,
-    Reservations,
-    close_up,
-    copy_reservations,
-    give_up,
-    new_reservations,
-    reserve_anchor_point,
-    start_due,
-)
 from bfenv.baselines.shuffling import new_stream, random_number
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.cluster import now, waiting, wake_at
@@ -51,8 +42,8 @@ ROUNDING = 1e-9  # smaller relative changes count as none
 class Memory(NamedTuple):
     """The plan, and what undoes a move that is not kept."""
 
-    reservations: Reservations
-    before_move: Reservations
+    reservations: rs.Reservations
+    before_move: rs.Reservations
     guarantee: np.ndarray  # (n,) int64 seconds: first reservation; NONE if started on arrival
     stream: np.ndarray  # (1,) int64 state of the random numbers
     iterations: np.ndarray  # (1,) int64 moves to try after an early completion
@@ -71,7 +62,7 @@ def prepare(cluster, jobs, memory):
     """Close up as conservative backfilling does; return whether there was a reason to."""
     gap = update(cluster, jobs, memory)
     if gap:
-        close_up(memory.reservations, jobs, waiting(cluster), now(cluster))
+        rs.close_up(memory.reservations, jobs, waiting(cluster), now(cluster))
     return gap
 
 
@@ -79,7 +70,7 @@ def prepare(cluster, jobs, memory):
 def finish(cluster, jobs, memory):
     """Reserve for the new jobs, and start the jobs that are due."""
     admit(cluster, jobs, memory)
-    wake_at(cluster, start_due(memory.reservations, cluster, jobs))
+    wake_at(cluster, rs.start_due(memory.reservations, cluster, jobs))
 
 
 @kernel
@@ -90,7 +81,7 @@ def search(cluster, jobs, memory, iterations):
     """
     reservations, queue = memory.reservations, waiting(cluster)
     count = 0
-    while count < len(queue) and reservations.planned_start[queue[count]] != NONE:
+    while count < len(queue) and reservations.planned_start[queue[count]] != rs.NONE:
         count += 1
     queue = queue[:count]
     if count < 2:
@@ -114,16 +105,16 @@ def search(cluster, jobs, memory, iterations):
 @kernel
 def copy_plan(plan, other, queue):
     """Make `other` the same plan for the jobs of `queue`, with all that is known of it."""
-    copy_reservations(plan, other, queue)
+    rs.copy_reservations(plan, other, queue)
     copy_openings(plan.openings, other.openings, queue)
 
 
 @kernel
 def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
-    give_up(reservations, jobs, job)
-    close_up(reservations, jobs, queue, now(cluster))
-    reserve_anchor_point(reservations, cluster, jobs, job)
+    rs.give_up(reservations, jobs, job)
+    rs.close_up(reservations, jobs, queue, now(cluster))
+    rs.reserve_anchor_point(reservations, cluster, jobs, job)
 
 
 @kernel
@@ -159,9 +150,9 @@ def new_memory(
 ) -> Memory:
     """Return the plan of an empty machine."""
     return Memory(
-        new_reservations(jobs, processors, slots=SLOTS),
-        new_reservations(jobs, processors, slots=SLOTS),
-        np.full(len(jobs.submit), NONE, dtype=np.int64),
+        rs.new_reservations(jobs, processors, slots=SLOTS),
+        rs.new_reservations(jobs, processors, slots=SLOTS),
+        np.full(len(jobs.submit), rs.NONE, dtype=np.int64),
         new_stream(generator),
         np.array([iterations]),
     )
@@ -175,18 +166,13 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 def cons_rs(iterations: int = ITERATIONS, limit_ms: float | None = None) -> Policy:
     """Make a policy of CONS+RS.
 
-    Parameters
-    ----------
-    iterations
-        Moves per search; not used with a limit.
-    limit_ms
-        Milliseconds per search, 50 in the paper. Schedules then differ from run to run, because
-        the clock decides how many moves are tried.
+    Args:
+        iterations: Moves per search; not used with a limit.
+        limit_ms: Milliseconds per search, 50 in the paper. Schedules then differ from run to run,
+            because the clock decides how many moves are tried.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     check_integer("iterations", iterations, 0, error=PolicyError)
     policy = Policy(

@@ -21,19 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.baselines.reservations as rs
 from bfenv.baselines.conservative_replan import replan_policy
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.reservations import (
-    NONE,
-    Reservations,
-    bring_up_to_now,
-    cancel_all,
-    close_up,
-    followed,
-    new_reservations,
-    reserve_anchor_point,
-    start_due,
-)
 from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import finished, now, one_event_at_a_time, waiting, wake_at
@@ -48,7 +38,7 @@ from bfenv.knowledge.priorities import Order, Ranking, check_weight, find_order
 class Memory(NamedTuple):
     """The plan, and the order in which jobs move up."""
 
-    reservations: Reservations  # the two data structures of Algorithm 9: planned starts, profile
+    reservations: rs.Reservations  # the two data structures of Algorithm 9: planned starts, profile
     guarantee: np.ndarray  # (n,) int64 seconds: first reservation; NONE if started on arrival
     ranking: Ranking
     stream: np.ndarray  # (1,) int64 state of the random numbers
@@ -59,9 +49,9 @@ def decide(cluster, jobs, memory):
     """Move jobs up after early completions, then treat new jobs by Algorithm 9."""
     if update(cluster, jobs, memory):
         count = sort(memory.ranking, memory.stream, cluster, jobs)
-        close_up(memory.reservations, jobs, memory.ranking.line[:count], now(cluster))
+        rs.close_up(memory.reservations, jobs, memory.ranking.line[:count], now(cluster))
     admit(cluster, jobs, memory)  # steps 1 and 2
-    wake_at(cluster, start_due(memory.reservations, cluster, jobs))  # step 3
+    wake_at(cluster, rs.start_due(memory.reservations, cluster, jobs))  # step 3
 
 
 @kernel
@@ -72,9 +62,9 @@ def update(cluster, jobs, memory):
     completion, as in the simulator pyss. A plan that others have not followed is dropped, and the
     waiting jobs are treated as new.
     """
-    any_early = bring_up_to_now(memory.reservations, cluster, jobs)
-    if not followed(memory.reservations, cluster, jobs):
-        cancel_all(memory.reservations, cluster, jobs)
+    any_early = rs.bring_up_to_now(memory.reservations, cluster, jobs)
+    if not rs.followed(memory.reservations, cluster, jobs):
+        rs.cancel_all(memory.reservations, cluster, jobs)
     return any_early or (one_event_at_a_time(cluster) and len(finished(cluster)) > 0)
 
 
@@ -86,11 +76,11 @@ def admit(cluster, jobs, memory):
     """
     queue, planned_start = waiting(cluster), memory.reservations.planned_start
     first_new = len(queue)
-    while first_new > 0 and planned_start[queue[first_new - 1]] == NONE:
+    while first_new > 0 and planned_start[queue[first_new - 1]] == rs.NONE:
         first_new -= 1
     for job in queue[first_new:]:
-        anchor = reserve_anchor_point(memory.reservations, cluster, jobs, job)
-        if anchor > now(cluster) and memory.guarantee[job] == NONE:
+        anchor = rs.reserve_anchor_point(memory.reservations, cluster, jobs, job)
+        if anchor > now(cluster) and memory.guarantee[job] == rs.NONE:
             memory.guarantee[job] = anchor
 
 
@@ -111,8 +101,8 @@ def new_memory(
 ) -> Memory:
     """Return the plan of an empty machine."""
     return Memory(
-        new_reservations(jobs, processors),
-        np.full(len(jobs.submit), NONE, dtype=np.int64),
+        rs.new_reservations(jobs, processors),
+        np.full(len(jobs.submit), rs.NONE, dtype=np.int64),
         shuffled_ranking(order, jobs, generator, weight),
         new_stream(generator),
     )
@@ -132,20 +122,15 @@ def conservative(
 ) -> Policy:
     """Make a policy of conservative backfilling, with any order of the waiting jobs.
 
-    Parameters
-    ----------
-    order
-        A name of `bfenv.knowledge.priorities.ORDERS`. With guarantees, jobs move up in this order;
-        without, they are planned in it.
-    guarantees
-        If false, every pass plans all jobs from scratch and forgets the reservations again.
-    weight
-        Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
+    Args:
+        order: A name of `bfenv.knowledge.priorities.ORDERS`. With guarantees, jobs move up in this
+            order; without, they are planned in it.
+        guarantees: If false, every pass plans all jobs from scratch and forgets the reservations
+            again.
+        weight: Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range, or the order has no weight.
+    Raises:
+        PolicyError: If an option is out of its range, or the order has no weight.
     """
     chosen = find_order(order)
     check_choice("guarantees", guarantees, (True, False), error=PolicyError)

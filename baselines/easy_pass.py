@@ -10,38 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.core.profile as pr
+import bfenv.knowledge.priorities as p
 from bfenv.core.cluster import PROCESSORS, free, now, start, started, try_start, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.profile import (
-    Profile,
-    fits,
-    new_profile,
-    place,
-    rebuild,
-    reserve,
-    shadow,
-    shadow_of_room,
-)
 from bfenv.knowledge.following import new_from
 from bfenv.knowledge.predictor import Predictor, new_predictor, predict, predicted_cluster
-from bfenv.knowledge.priorities import (
-    FCFS,
-    Order,
-    Ranking,
-    durations,
-    new_ranking,
-    rank,
-    score,
-)
 
 
 class Options(NamedTuple):
     """The checked options of `bfenv.baselines.easy_variants.easy`, with numbers for all."""
 
-    order: Order
-    backfill: Order
+    order: p.Order
+    backfill: p.Order
     reservations: int  # -1 for all jobs
     lookahead: int  # FOREVER for all jobs
     predictor: str | None
@@ -59,10 +42,10 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """What the policies of `easy` keep: their options, and what saves work in the next pass."""
 
-    queue: Ranking
-    backfill: Ranking  # the queue's own, unless the backfill has another order
+    queue: p.Ranking
+    backfill: p.Ranking  # the queue's own, unless the backfill has another order
     predictor: Predictor
-    profile: Profile  # for any number of reservations other than one
+    profile: pr.Profile  # for any number of reservations other than one
     two_orders: np.ndarray  # (1,) bool: `backfill` is not `queue`; only its line is used
     lookahead: np.ndarray  # (1,) int64 jobs, the head included
     reservations: np.ndarray  # (1,) int64 jobs
@@ -89,8 +72,8 @@ def decide(cluster, jobs, memory):
         return
     line = waiting(cluster)
     count = len(line)
-    if memory.queue.code[0] != FCFS or memory.queue.dynamic[0] or len(started(cluster)) > 0:
-        count = rank(memory.queue, cluster, jobs)
+    if memory.queue.code[0] != p.FCFS or memory.queue.dynamic[0] or len(started(cluster)) > 0:
+        count = p.rank(memory.queue, cluster, jobs)
         line = memory.queue.line
     head = 0
     while head < count and room(cluster, jobs, memory, line[head]) <= free(cluster):
@@ -121,7 +104,7 @@ def _set_deadlines(cluster, jobs, memory):
     first = new_from(cluster, deadline, FOREVER, memory.last_pass)
     for job in waiting(cluster)[first:]:
         if deadline[job] == FOREVER:
-            shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
+            shadow_time, _ = pr.shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
             shadow_interval = shadow_time - jobs.submit[job]
             deadline[job] = jobs.submit[job] + memory.shadow_intervals[0] * shadow_interval
 
@@ -133,12 +116,12 @@ def _backfill(cluster, jobs, memory, queue):
     shadow_time, extra_nodes = FOREVER, 0
     if memory.reservations[0] != 0 or memory.cautious[0]:
         need = room(cluster, jobs, memory, queue[0])
-        shadow_time, extra_nodes = shadow_of_room(predicted, jobs, queue[0], need)
+        shadow_time, extra_nodes = pr.shadow_of_room(predicted, jobs, queue[0], need)
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
     if planned:
         if not any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
             return
-        rebuild(memory.profile, predicted, jobs)
+        pr.rebuild(memory.profile, predicted, jobs)
         _make_reservations(cluster, jobs, memory, queue)
     if not memory.two_orders[0]:
         for job in queue:
@@ -181,7 +164,7 @@ def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
 @kernel
 def _duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts now may run: a trial is short."""
-    duration = durations(memory.queue, jobs)[job]
+    duration = p.durations(memory.queue, jobs)[job]
     if takes_trial(cluster, jobs, memory.trial, job):
         duration = min(duration, memory.trial[0])
     return duration
@@ -249,7 +232,7 @@ def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
     count, best, best_score = 0, -1, math.inf
     for job in candidates:
         if may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
-            value = score(memory.backfill, jobs, job, time)
+            value = p.score(memory.backfill, jobs, job, time)
             if best < 0 or value < best_score or (value == best_score and job < line[best]):
                 best, best_score = count, value
             line[count] = job
@@ -265,9 +248,9 @@ def try_backfill(cluster, jobs, memory, job, planned, shadow_time):
     size, time = jobs.size[job], now(cluster)
     duration = _believed_duration(cluster, jobs, memory, job)
     if planned:
-        if not fits(memory.profile, size, duration, time):
+        if not pr.fits(memory.profile, size, duration, time):
             return 0
-        reserve(memory.profile, size, time, time + duration)
+        pr.reserve(memory.profile, size, time, time + duration)
     start_or_try(cluster, jobs, memory.trial, job)
     return 0 if time + duration <= shadow_time else size
 
@@ -281,7 +264,7 @@ def _make_reservations(cluster, jobs, memory, queue):
         if left == 0 or free(cluster) == 0:
             break
         duration = _duration(cluster, jobs, memory, job)
-        anchor = place(profile, jobs.size[job], duration, now(cluster))
+        anchor = pr.place(profile, jobs.size[job], duration, now(cluster))
         if anchor == now(cluster):
             start_or_try(cluster, jobs, memory.trial, job)
         else:
@@ -296,25 +279,25 @@ def new_memory(
     order, backfill = options.order, options.backfill
     predictions = new_predictor(options.predictor, jobs, processors)
     has_deadlines = options.shadow_intervals >= 0
-    queue = new_ranking(order, jobs, generator, options.weight)
+    queue = p.new_ranking(order, jobs, generator, options.weight)
     queue = queue._replace(duration=predictions.duration)
     in_backfill = queue
     two_orders = backfill != order or has_deadlines
     if two_orders:
-        in_backfill = new_ranking(backfill, jobs, generator, options.weight)
+        in_backfill = p.new_ranking(backfill, jobs, generator, options.weight)
         in_backfill = in_backfill._replace(duration=predictions.duration)
         if order.stochastic and backfill.stochastic:
             in_backfill = in_backfill._replace(number=queue.number)  # one number for each job
     if has_deadlines:
         queue = queue._replace(deadline=np.full(count, FOREVER), dynamic=np.array([True]))
-    elif options.guard is not None and order.code != FCFS:
+    elif options.guard is not None and order.code != p.FCFS:
         queue = queue._replace(dynamic=np.array([True]))  # FCFS starts the oldest first anyway
     planned = count if options.reservations < 0 else min(count, options.reservations)
     return Memory(
         queue,
         in_backfill,
         predictions,
-        new_profile(min(count, processors), planned),
+        pr.new_profile(min(count, processors), planned),
         two_orders=np.array([two_orders]),
         lookahead=np.array([min(count, options.lookahead)]),
         reservations=np.array([options.reservations]),

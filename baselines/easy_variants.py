@@ -45,53 +45,42 @@ def easy(
     reservation at its anchor point, until `reservations` of them are made. The remaining jobs are
     then tried in the order of the `backfill` and start where there is room.
 
-    Parameters
-    ----------
-    order, backfill
-        Names of `bfenv.knowledge.priorities.ORDERS`, or expressions in the quantities of
-        `bfenv.knowledge.user_history`, such as "size * estimate", of which the smallest comes
-        first. A backfill of None has the same order.
-    reservations
-        1 in EASY, RESERVATIONDEPTH in Maui, "all" for every job (planned from scratch in each
-        pass), 0 to start whatever fits; a job past the limit of the guard then has one.
-    lookahead
-        Number of jobs, from the head on, that a pass looks at; None for all.
-    guard
-        A job that has waited longer than this multiple of the `guard_scale` comes before all others
-        in the queue, the oldest first. None for no limit.
-    guard_scale
-        "corrected_easy", the longest wait, so far or expected, of EASY, which runs alongside by
-        predicted runtimes, its past corrected as true runtimes become known; "backlog", one day
-        plus the largest predicted backlog so far; or "scaled_backlog", in which estimates of users
-        without a history count times the accuracy of all. See `bfenv.baselines.age_guard`.
-    backfill_estimate
-        An expression for the runtime that a job is believed to have when it is backfilled, such as
-        "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the
-        head of the queue starts later than reserved; so estimates count while the head is a job
-        past the limit of the guard. None for the estimate.
-    trial
-        Length of a trial, in seconds or like "3min": a job with an estimate above `trial_above`
-        first starts for that long. If it has not ended by then, it is killed and waits again. 0
-        for no trials. The order still sees the whole estimate; an expression can tell by the
-        quantity `tried`.
-    trial_above
-        Estimate, in seconds or like "12min".
-    trial_runs_on
-        At its end a trial goes on for another `trial` seconds, and so on, if all waiting jobs would
-        fit into the machine beside it; so a trial is killed only where somebody needs its room.
-    keep
-        An expression for the number of processors that a job leaves free when it starts, such as
-        "30 * log(estimate / 300)": with fewer it waits, and the reservation of the head is for the
-        time when there is that much room. So wide and long jobs start when little else runs, and
-        short ones find room as they arrive. Negative values count as 0. On an empty machine any job
-        may start, and one past the limit of the guard needs no more than its size. Such jobs may
-        wait long; set a `guard` to limit that. Goes with 0 or 1 `reservations`. None keeps nothing
-        free.
+    Args:
+        order, backfill: Names of `bfenv.knowledge.priorities.ORDERS`, or expressions in the
+            quantities of `bfenv.knowledge.user_history`, such as "size * estimate", of which the
+            smallest comes first. A backfill of None has the same order.
+        reservations: 1 in EASY, RESERVATIONDEPTH in Maui, "all" for every job (planned from scratch
+            in each pass), 0 to start whatever fits; a job past the limit of the guard then has one.
+        lookahead: Number of jobs, from the head on, that a pass looks at; None for all.
+        guard: A job that has waited longer than this multiple of the `guard_scale` comes before all
+            others in the queue, the oldest first. None for no limit.
+        guard_scale: "corrected_easy", the longest wait, so far or expected, of EASY, which runs
+            alongside by predicted runtimes, its past corrected as true runtimes become known;
+            "backlog", one day plus the largest predicted backlog so far; or "scaled_backlog", in
+            which estimates of users without a history count times the accuracy of all. See
+            `bfenv.baselines.age_guard`.
+        backfill_estimate: An expression for the runtime that a job is believed to have when it is
+            backfilled, such as "prediction" or "0.9 * prediction"; at most the estimate counts. If
+            it is too short, the head of the queue starts later than reserved; so estimates count
+            while the head is a job past the limit of the guard. None for the estimate.
+        trial: Length of a trial, in seconds or like "3min": a job with an estimate above
+            `trial_above` first starts for that long. If it has not ended by then, it is killed and
+            waits again. 0 for no trials. The order still sees the whole estimate; an expression can
+            tell by the quantity `tried`.
+        trial_above: Estimate, in seconds or like "12min".
+        trial_runs_on: At its end a trial goes on for another `trial` seconds, and so on, if all
+            waiting jobs would fit into the machine beside it; so a trial is killed only where
+            somebody needs its room.
+        keep: An expression for the number of processors that a job leaves free when it starts, such
+            as "30 * log(estimate / 300)": with fewer it waits, and the reservation of the head is
+            for the time when there is that much room. So wide and long jobs start when little else
+            runs, and short ones find room as they arrive. Negative values count as 0. On an empty
+            machine any job may start, and one past the limit of the guard needs no more than its
+            size. Such jobs may wait long; set a `guard` to limit that. Goes with 0 or 1
+            `reservations`. None keeps nothing free.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     return make_easy(**locals())
 
@@ -104,30 +93,20 @@ def make_easy(
 ) -> Policy:
     """Make a policy of options of `easy` and of three that published policies alone have.
 
-    Parameters
-    ----------
-    predictor
-        A name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
-    weight
-        Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
-    shadow_intervals
-        A job that waits past its deadline, this number of shadow intervals after its arrival,
-        comes before all others in the queue (not in the backfill), the earliest deadline first. A
-        job's shadow interval lasts from its arrival to the shadow time that it would have had
-        then, had it been the head; it is 0 for a job that fits. None for no deadlines.
-    **options
-        Options of `easy`, which alone are in the name of the policy.
+    * `predictor`: a name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
+    * `weight`: weight of a second's delay in the aged orders, in 1/s; None for the order's own.
+    * `shadow_intervals`: a job that waits past its deadline, this number of shadow intervals after
+      its arrival, comes before all others in the queue (not in the backfill), the earliest deadline
+      first. A job's shadow interval lasts from its arrival to the shadow time that it would have
+      had then, had it been the head; it is 0 for a job that fits. None for no deadlines.
+    * `options`: options of `easy`, which alone are in the name of the policy.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises PolicyError if an option is out of its range.
 
-    Notes
-    -----
-    Zotkin, Keleher and Perkovic 2000, section 5, do not spell out the guarantee of shadow
-    intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
-    reading beside their Table 8; readings with conservative guarantees are far off.
+    Notes:
+        Zotkin, Keleher and Perkovic 2000, section 5, do not spell out the guarantee of shadow
+        intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
+        reading beside their Table 8; readings with conservative guarantees are far off.
     """
     given = {name: each.default for name, each in signature(easy).parameters.items()} | options
     for name in ("trial", "trial_above"):
@@ -207,20 +186,15 @@ def _check_expression(option: str, text: str | None) -> str | None:
 def queue(order: str = "fcfs") -> Policy:
     """Make a policy that starts jobs strictly in `order`: while the first does not fit, none start.
 
-    Parameters
-    ----------
-    order
-        As that of `easy`, of which this is the case without backfilling.
+    Args:
+        order: As that of `easy`, of which this is the case without backfilling.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
 
-    Notes
-    -----
-    docs/reproductions/zotkin2000.md compares `sjf` with the SortFCFS of Zotkin, Keleher and
-    Perkovic 2000, and tells which readings were tried.
+    Notes:
+        docs/reproductions/zotkin2000.md compares `sjf` with the SortFCFS of Zotkin, Keleher and
+        Perkovic 2000, and tells which readings were tried.
     """
     policy = easy(order, lookahead=1)
     summary = f"{find_order_or_expression(order).meaning} first, no backfilling"

@@ -143,10 +143,7 @@ def find_order_or_expression(
 
     Only orders in `names` are found. The message lists all of `names`.
 
-    Raises
-    ------
-    PolicyError
-        If the text is neither.
+    Raises PolicyError if the text is neither.
     """
     if not isinstance(text, str):
         raise PolicyError(f"{option} must be the name of an order or an expression, got {text!r}")

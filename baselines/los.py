@@ -17,10 +17,10 @@ Which reading of the thesis is followed where it leaves one to choose:
 
 * A head that starts hands nothing on: shadow time infinite, extra nodes 0 (sections 3.2.1, 3.3.1),
   so that the job behind it becomes the head, with a reservation, only in the next pass.
-* The lookahead counts, behind the head, the jobs that fit on the free processors; those too large
-  are left out first (section 3.5.1: of five jobs, 3 examined are the second to the fourth). It does
-  count jobs that only the shadow time excludes; docs/reproductions/shmueli-los2003.md shows what it
-  would change if it did not.
+* The lookahead counts, behind the head, the jobs that may be selected. Section 3.5.1 says that jobs
+  too large for the free processors are left out first. Those that the shadow time excludes are left
+  out here as well: otherwise the printed gains do not come out, see
+  docs/reproductions/shmueli-los2003.md. With counts="fitting", they count.
 * Maxjobs and max-slowdown trace back with the bypassed marker first (Algorithm 4).
 * The slowdowns of Algorithm 7 are floating-point numbers, added up from the head to the tail.
 """
@@ -46,6 +46,7 @@ LARGEST_TABLE = 2**31  # bytes
 SELECTED, BYPASSED = 1, 2  # the trace markers
 IMPOSSIBLE = FOREVER // 2  # extra nodes needed for a number of processors that no set uses
 MERITS = ("none", "jobs", "slowdown")
+COUNTS = ("selectable", "fitting")
 NO_MERIT, NUM_JOBS, TOT_SLOWDOWN = range(3)  # of a set: Algorithms 3, 6 (maxjobs), 7 (max-slowdown)
 
 
@@ -53,6 +54,7 @@ class Memory(NamedTuple):
     """The options, and room for the table of one pass."""
 
     lookahead: np.ndarray  # (1,) int64 jobs
+    counts_fitting: np.ndarray  # (1,) bool: the lookahead counts jobs that delay the head, too
     basic: np.ndarray  # (1,) bool: no job may run past the shadow time
     selected_first: np.ndarray  # (1,) bool: trace back by Algorithm 5, else by 4
     merit: np.ndarray  # (1,) int64: NO_MERIT, NUM_JOBS or TOT_SLOWDOWN
@@ -110,9 +112,10 @@ def examine(cluster, jobs, memory, shadow_time, extra):
             continue
         if examined == memory.lookahead[0]:
             break
-        examined += 1
         ssize = 0 if now(cluster) + jobs.estimate[job] <= shadow_time else size
-        if ssize > extra:
+        is_selectable = ssize <= extra
+        examined += is_selectable or memory.counts_fitting[0]
+        if not is_selectable:
             continue
         memory.candidate[rows] = job
         memory.size[rows] = size
@@ -177,13 +180,11 @@ def new_memory(
     basic: bool = False,
     selected_first: bool = False,
     merit: str = "none",
+    counts: str = "selectable",
 ) -> Memory:
     """Return room for as many candidates as the lookahead lets be examined.
 
-    Raises
-    ------
-    PolicyError
-        If the table would be too large.
+    Raises PolicyError if the table would be too large.
     """
     rows = len(jobs.submit) if lookahead is None else min(lookahead, len(jobs.submit))
     if rows * (processors + 1) > LARGEST_TABLE:
@@ -194,6 +195,7 @@ def new_memory(
         )
     return Memory(
         lookahead=np.array([rows]),
+        counts_fitting=np.array([counts == "fitting"]),
         basic=np.array([basic], dtype=np.bool_),
         selected_first=np.array([selected_first], dtype=np.bool_),
         merit=np.array([MERITS.index(merit)]),
@@ -212,35 +214,35 @@ def los(
     selected_first: bool = False,
     merit: str | None = "none",
     lookahead: int | None = LOOKAHEAD,
+    counts: str = "selectable",
 ) -> Policy:
     """Make a policy of LOS, by the full algorithm of the thesis unless you choose otherwise.
 
-    Parameters
-    ----------
-    basic
-        If true, start only jobs that end by the shadow time (the basic algorithm, section 3.2).
-    selected_first
-        Of sets that are as good, prefer jobs nearer the tail of the queue (Algorithm 5); if false,
-        nearer the head (bypassed first, Algorithm 4).
-    merit
-        Of sets that use as many processors and extra nodes, prefer the one with the most "jobs"
-        (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown, Algorithm 7).
-    lookahead
-        Number of jobs to examine in a pass; None for the whole queue.
+    Args:
+        basic: If true, start only jobs that end by the shadow time (the basic algorithm, section
+            3.2).
+        selected_first: Of sets that are as good, prefer jobs nearer the tail of the queue
+            (Algorithm 5); if false, nearer the head (bypassed first, Algorithm 4).
+        merit: Of sets that use as many processors and extra nodes, prefer the one with the most
+            "jobs" (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown,
+            Algorithm 7).
+        lookahead: Number of jobs to examine in a pass; None for the whole queue.
+        counts: Which jobs count: "selectable", those that may start beside the head's reservation;
+            or "fitting", all that fit on the free processors.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     merit = merit or "none"  # which an expression reads as None
     check_choice("basic", basic, (True, False), error=PolicyError)
     check_choice("selected_first", selected_first, (True, False), error=PolicyError)
     check_choice("merit", merit, MERITS, error=PolicyError)
+    check_choice("counts", counts, COUNTS, error=PolicyError)
     if lookahead is not None:
         check_integer("lookahead", lookahead, 1, error=PolicyError)
     options = {
-        "basic": basic, "selected_first": selected_first, "merit": merit, "lookahead": lookahead
+        "basic": basic, "selected_first": selected_first, "merit": merit, "lookahead": lookahead,
+        "counts": counts,
     }  # fmt: skip
     plain = merit == "none"
     construct = {"none": 1 if basic else 3, "jobs": 6, "slowdown": 7}[merit]
@@ -255,6 +257,7 @@ def los(
             basic=basic,
             selected_first=selected_first,
             merit=merit,
+            counts=counts,
         ),
         summary="packs the free processors as full as the head's reservation allows",
         source=f"Shmueli 2003, Algorithms {construct} and {trace}",

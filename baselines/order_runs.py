@@ -19,12 +19,42 @@ from typing import Any
 import numpy as np
 
 from bfenv.baselines.easy_variants import easy
-from bfenv.baselines.run_metrics import METRICS, measure
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import new_cluster
 from bfenv.core.jobs import Trace
+from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy, new_memory
+from bfenv.core.schedule import bounded_slowdown
+
+METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "makespan")
+
+
+@kernel
+def measure(cluster, jobs, runtime, first, last, processors, result):
+    """Write the METRICS of the jobs first .. last - 1 of a run to `result`.
+
+    Sums are in trace order. Times are in seconds; utilization and makespan are from the first
+    submit time to the last end of these jobs.
+    """
+    slowdowns, busy, waits, longest, end = 0.0, 0.0, 0, 0, 0
+    for job in range(first, last):
+        waited = cluster.start[job] - jobs.submit[job]
+        slowdowns += bounded_slowdown(waited, runtime[job])
+        held = runtime[job]
+        if cluster.trial_end[job] >= 0:
+            held += cluster.trial_end[job] - cluster.trial_start[job]
+        busy += float(jobs.size[job]) * held
+        waits += waited
+        longest = max(longest, waited)
+        end = max(end, cluster.end[job])
+    makespan = end - jobs.submit[first]
+    result[0] = slowdowns / (last - first)
+    result[1] = waits / (last - first)
+    result[2] = longest
+    result[3] = busy / (processors * makespan)
+    result[4] = makespan
+
 
 Variant = str | Mapping[str, Any]
 
@@ -40,42 +70,30 @@ def run_orders(
 ) -> np.ndarray:
     """Run a trace under each of the variants, in one thread, and measure the schedules.
 
-    Parameters
-    ----------
-    trace
-        Is run from its first arrival to its last end.
-    variants
-        Orders, or mappings of options of `easy`.
-    first, last
-        The jobs first .. last - 1 are measured; None is the number of jobs.
-    seed
-        Random seed (stochastic orders only).
-    **options
-        Options of `easy` for all variants; those of a variant take precedence.
+    Args:
+        trace: Is run from its first arrival to its last end.
+        variants: Orders, or mappings of options of `easy`.
+        first, last: The jobs first .. last - 1 are measured; None is the number of jobs.
+        seed: Random seed (stochastic orders only).
+        **options: Options of `easy` for all variants; those of a variant take precedence.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (k, len(METRICS)) float64. METRICS are from `bfenv.metrics`, in seconds, of the measured
         jobs. The mean bounded slowdown may differ from it in the last digits, as it is summed in
         another order.
 
-    Raises
-    ------
-    PolicyError
-        If `easy` does not take the options, or the trace has requested start times, which EASY does
-        not plan for.
-    BfenvError
-        If `first`, `last` or `seed` is out of range.
+    Raises:
+        PolicyError: If `easy` does not take the options, or the trace has requested start times,
+            which EASY does not plan for.
+        BfenvError: If `first`, `last` or `seed` is out of range.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.baselines import run_orders
-    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
-    >>> numbers = run_orders(trace, ["fcfs", "sjf", "estimate * size"])
-    >>> numbers.shape[0]
-    3
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.baselines import run_orders
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> numbers = run_orders(trace, ["fcfs", "sjf", "estimate * size"])
+        >>> numbers.shape[0]
+        3
     """
     first = check_integer("first", first, 0, len(trace) - 1)
     last = check_integer("last", len(trace) if last is None else last, first + 1, len(trace))

@@ -87,44 +87,34 @@ def policy(function: None = None, /, **options: Any) -> Callable[[Callable[..., 
 def policy(
     function: Callable[..., Any] | None = None, /, **options: Any
 ) -> Policy | Callable[[Callable[..., Any]], Policy]:
-    """Make a Policy of a function and register it by its name; also a decorator.
+    """Return a Policy of a function, registered by its name; also a decorator.
 
     The function is `decide(cluster, jobs)`, or `decide(cluster, jobs, memory)` for a policy that
     has a memory. For random numbers, pass `stochastic=True`: the third argument is then a numpy
     Generator made from the seed, unless `memory` makes something else of it.
 
-    Parameters
-    ----------
-    function
-        The function that decides; without one, a decorator with these options is returned.
-    **options
-        Fields of Policy. By default the name is the function's, with dashes for underscores,
-        the summary the first line of its docstring.
+    Args:
+        function: The function that decides; without one, a decorator with these options is
+            returned.
+        **options: Fields of Policy. By default the name is the function's, with dashes for
+            underscores, the summary the first line of its docstring.
 
-    Returns
-    -------
-    Policy
-        The policy, which now stands in the place of the function.
+    Raises:
+        PolicyError: If the function takes neither two nor three arguments, an option is not a field
+            of Policy, or another policy has the name.
 
-    Raises
-    ------
-    PolicyError
-        If the function takes neither two nor three arguments, an option is not a field of Policy,
-        or another policy has the name.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.core import may_start, start, waiting
-    >>> @bfenv.policy(stochastic=True)
-    ... def lottery(cluster, jobs, generator):
-    ...     "Starts, in random order, whatever fits."
-    ...     for job in generator.permutation(waiting(cluster)):
-    ...         if may_start(cluster, jobs, job):
-    ...             start(cluster, jobs, job)
-    >>> trace = bfenv.load_workload("lublin:jobs=200")
-    >>> bfenv.simulate(trace, "lottery", seed=1).policy
-    'lottery'
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.core import may_start, start, waiting
+        >>> @bfenv.policy(stochastic=True)
+        ... def lottery(cluster, jobs, generator):
+        ...     "Starts, in random order, whatever fits."
+        ...     for job in generator.permutation(waiting(cluster)):
+        ...         if may_start(cluster, jobs, job):
+        ...             start(cluster, jobs, job)
+        >>> trace = bfenv.load_workload("lublin:jobs=200")
+        >>> bfenv.simulate(trace, "lottery", seed=1).policy
+        'lottery'
     """
     if function is None:
         return partial(policy, **options)
@@ -141,11 +131,10 @@ def policies() -> Mapping[str, Policy]:
 
     Policies of installed packages are imported when `find_policy` is asked for them by name.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> bfenv.policies()["easy"].source
-    'Lifka 1995; Shmueli 2003, Algorithm 8'
+    Examples:
+        >>> import bfenv
+        >>> bfenv.policies()["easy"].source
+        'Lifka 1995; Shmueli 2003, Algorithm 8'
     """
     return MappingProxyType({**ALL, **_registered})
 
@@ -153,10 +142,8 @@ def policies() -> Mapping[str, Policy]:
 def families() -> Mapping[str, Family]:
     """Return the functions that make policies from options: the baselines', then installed ones.
 
-    Raises
-    ------
-    PolicyError
-        If an installed package offers what cannot be imported.
+    Raises:
+        PolicyError: If an installed package offers what cannot be imported.
     """
     installed = {name: _installed(name) for name in _entry_points()}
     return MappingProxyType(
@@ -165,39 +152,29 @@ def families() -> Mapping[str, Family]:
 
 
 def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
-    """Find or make the policy that a name, an expression or a function refers to.
+    """Return the policy that a name, an expression or a function refers to.
 
-    Parameters
-    ----------
-    policy
-        One of: a name, as in "easy"; a family with options, as in "easy(order=sjf, lookahead=100)";
-        "module:object", a Policy or a function as `policy` takes it, in any module that can be
-        imported; "module:function(option=value)", which calls a function that makes a policy;
-        "family:argument", for an installed family that takes one, as in "agent:NAME"; a Policy,
-        which is passed through; a function, of which a policy is made. What has a colon in it is
-        the name of the policy, too, so that the same text finds it again.
+    Args:
+        policy: One of: a name, as in "easy"; a family with options, as in "easy(order=sjf,
+            lookahead=100)"; "module:object", a Policy or a function as `policy` takes it, in any
+            module that can be imported; "module:function(option=value)", which calls a function
+            that makes a policy; "family:argument", for an installed family that takes one, as in
+            "agent:NAME"; a Policy, which is passed through; a function, of which a policy is made.
+            What has a colon in it is the name of the policy, too, so that the same text finds it
+            again.
 
-    Returns
-    -------
-    Policy
-        For `simulate`, or for `PolicyAgent`.
+    Raises:
+        UnknownNameError: If no policy has the name; the message suggests others.
+        PolicyError: If an expression cannot be read, the family does not have an option, a module
+            cannot be imported or lacks the object, or the argument is neither of the above.
 
-    Raises
-    ------
-    UnknownNameError
-        If no policy has the name; the message suggests others.
-    PolicyError
-        If an expression cannot be read, the family does not have an option, a module cannot be
-        imported or lacks the object, or the argument is neither of the above.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> bfenv.find_policy("easy").name
-    'easy'
-    >>> trace = bfenv.load_workload("lublin:jobs=200")
-    >>> bfenv.simulate(trace, bfenv.find_policy("easy(order=sjf, lookahead=100)")).policy
-    'easy(order=sjf, lookahead=100)'
+    Examples:
+        >>> import bfenv
+        >>> bfenv.find_policy("easy").name
+        'easy'
+        >>> trace = bfenv.load_workload("lublin:jobs=200")
+        >>> bfenv.simulate(trace, bfenv.find_policy("easy(order=sjf, lookahead=100)")).policy
+        'easy(order=sjf, lookahead=100)'
     """
     if isinstance(policy, Policy):
         return policy
@@ -287,52 +264,40 @@ def simulate(
     event_order: str = "standard",
     watch: Watch = simulator.ignore,
 ) -> Schedule:
-    """Run a trace under a policy.
+    """Run a trace under a policy, and return the starts and ends of all jobs.
 
-    Parameters
-    ----------
-    trace
-        The jobs and the machine, as `bfenv.load_workload` returns them.
-    policy
-        Anything that `find_policy` takes.
-    seed
-        Random seed (stochastic policies only).
-    event_order
-        "pyss" follows the event order of the simulator pyss, for comparison with published
-        schedules.
-    watch
-        Called before the first pass with a function that returns which share of the jobs has
-        started. Another thread may call that function during the run.
+    Args:
+        trace: The jobs and the machine, as `bfenv.load_workload` returns them.
+        policy: Anything that `find_policy` takes.
+        seed: Random seed (stochastic policies only).
+        event_order: "standard", or "pyss" for the event order of the simulator pyss, to compare
+            with published schedules.
+        watch: Called before the first pass with a function that returns which share of the jobs has
+            started. Another thread may call that function during the run.
 
-    Returns
-    -------
-    Schedule
-        Starts and ends of all jobs.
+    Raises:
+        UnknownNameError: If no policy has the name.
+        WorkloadError: If `trace` is not a Trace, or has outages and the event order is not the
+            standard one.
+        IllegalStartError: If the policy starts a job that may not start; it holds the job, the time
+            and the reason.
+        StarvationError: If the policy leaves jobs waiting although nothing else is left to happen.
+        PolicyError: If jobs have requested start times and the policy does not plan for them, or a
+            policy that is called from Python changes when a job started or ended.
+        BfenvError: If the seed is not an integer >= 0, or there is no such event order.
+        KeyboardInterrupt: On Ctrl-C, also inside a compiled policy.
 
-    Raises
-    ------
-    UnknownNameError
-        If no policy has the name.
-    WorkloadError
-        If `trace` is not a Trace.
-    PolicyError
-        If the policy makes an illegal start, leaves jobs waiting forever, or does not plan for
-        requested start times while the trace has some.
-    BfenvError
-        If the seed is not an integer >= 0.
+    Examples:
+        Job 2 fits beside job 0, and ends before job 1 could start: EASY backfills it.
 
-    Examples
-    --------
-    Job 2 fits beside job 0, and ends before job 1 could start: EASY backfills it.
-
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
-    ... )
-    >>> bfenv.simulate(trace, "fcfs").start
-    array([  0,  60, 120])
-    >>> bfenv.simulate(trace, "easy").start
-    array([ 0, 60,  2])
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
+        ... )
+        >>> bfenv.simulate(trace, "fcfs").start
+        array([  0,  60, 120])
+        >>> bfenv.simulate(trace, "easy").start
+        array([ 0, 60,  2])
     """
     return simulator.simulate(
         trace, find_policy(policy), seed, event_order=event_order, watch=watch

@@ -13,40 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.core.openings as op
+import bfenv.core.profile as pr
 from bfenv.core.cluster import finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.openings import (
-    LONG,
-    NEVER,
-    SLOTS,
-    Openings,
-    forget_fronts,
-    front_of,
-    may_slide,
-    new_openings,
-    note_from_now,
-    note_gain,
-    put_forward,
-)
-from bfenv.core.profile import (
-    Profile,
-    anchor_before,
-    anchor_point,
-    begin_at,
-    bring_forward,
-    copy,
-    fit_before,
-    join_steps,
-    new_profile,
-    place,
-    rebuild,
-    release,
-    reserve,
-    slide_point,
-    step_at,
-    step_from_guess,
-)
 from bfenv.knowledge.following import has_missed_pass
 
 NONE = -1  # planned start of a job without a reservation
@@ -55,30 +26,30 @@ NONE = -1  # planned start of a job without a reservation
 class Reservations(NamedTuple):
     """The planned starts, and the profile that they are part of."""
 
-    profile: Profile  # running jobs up to their expected ends, waiting jobs as planned
+    profile: pr.Profile  # running jobs up to their expected ends, waiting jobs as planned
     planned_start: np.ndarray  # (n,) int64 seconds; NONE without a reservation
     last_pass: np.ndarray  # (1,) int64: number of the last pass of this policy
     missed_pass: np.ndarray  # (1,) bool: another policy decided in a pass since then
-    openings: Openings  # where the profile may have room
+    openings: op.Openings  # where the profile may have room
     most_steps: np.ndarray  # (1,) int64: with more, equal steps of the profile are joined
 
 
 def new_reservations(
-    jobs: Jobs, processors: int, long: int = LONG, slots: int = SLOTS
+    jobs: Jobs, processors: int, long: int = op.LONG, slots: int = op.SLOTS
 ) -> Reservations:
     """Return the plan of an empty machine, with room for every job.
 
     `long` and `slots` are as in `new_openings`.
     """
     count = len(jobs.submit)
-    profile = new_profile(min(count, processors), count)
+    profile = pr.new_profile(min(count, processors), count)
     profile.time[0], profile.free[0] = 0, processors
     return Reservations(
         profile,
         np.full(count, NONE, dtype=np.int64),
         last_pass=np.zeros(1, dtype=np.int64),
         missed_pass=np.zeros(1, dtype=np.bool_),
-        openings=new_openings(jobs, processors, long, slots),
+        openings=op.new_openings(jobs, processors, long, slots),
         most_steps=np.zeros(1, dtype=np.int64),
     )
 
@@ -90,14 +61,14 @@ def new_reservations(
 def bring_up_to_now(reservations, cluster, jobs):
     """Drop what is past and release what early ends leave free; return whether there were any."""
     profile, openings, time = reservations.profile, reservations.openings, now(cluster)
-    note_from_now(openings, len(waiting(cluster)))
+    op.note_from_now(openings, len(waiting(cluster)))
     reservations.missed_pass[0] = has_missed_pass(cluster, reservations.last_pass)
-    begin_at(profile, time)
+    pr.begin_at(profile, time)
     any_early = False
     for job in finished(cluster):
         if cluster.kill_time[job] > time:
-            release(profile, jobs.size[job], time, cluster.kill_time[job])
-            note_gain(openings, profile, jobs.size[job], time, cluster.kill_time[job], 0)
+            pr.release(profile, jobs.size[job], time, cluster.kill_time[job])
+            op.note_gain(openings, profile, jobs.size[job], time, cluster.kill_time[job], 0)
             any_early = True
     return any_early
 
@@ -123,9 +94,9 @@ def followed(reservations, cluster, jobs):
 @kernel
 def keep_running(reservations, cluster, jobs):
     """Make the profile hold the running jobs alone."""
-    rebuild(reservations.profile, cluster, jobs)
-    note_from_now(reservations.openings, len(waiting(cluster)))
-    forget_fronts(reservations.openings)
+    pr.rebuild(reservations.profile, cluster, jobs)
+    op.note_from_now(reservations.openings, len(waiting(cluster)))
+    op.forget_fronts(reservations.openings)
 
 
 @kernel
@@ -148,7 +119,7 @@ def keep_all(reservations, cluster, jobs):
         if planned != NONE:
             planned = max(planned, now(cluster))
             reservations.planned_start[job] = planned
-            reserve(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+            pr.reserve(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
     forget(reservations, waiting(cluster))
 
 
@@ -169,29 +140,29 @@ def reserve_anchor_point(reservations, cluster, jobs, job):
 def place_job(profile, openings, cluster, jobs, job):
     """Take a job's processors out of the profile at its anchor point; return that, in seconds."""
     earliest = max(now(cluster), jobs.requested_start[job])
-    search_from = max(earliest, front_of(openings, jobs, job))
-    anchor = place(profile, jobs.size[job], jobs.estimate[job], search_from)
+    search_from = max(earliest, op.front_of(openings, jobs, job))
+    anchor = pr.place(profile, jobs.size[job], jobs.estimate[job], search_from)
     if earliest == now(cluster) < anchor:
-        put_forward(openings, jobs, job, anchor)
+        op.put_forward(openings, jobs, job, anchor)
     return anchor
 
 
 @kernel
 def first_fit(reservations, cluster, jobs, job):
     """Return the anchor point of a job that has no reservation, without reserving it."""
-    search_from = max(now(cluster), front_of(reservations.openings, jobs, job))
-    return anchor_point(reservations.profile, jobs.size[job], jobs.estimate[job], search_from)
+    search_from = max(now(cluster), op.front_of(reservations.openings, jobs, job))
+    return pr.anchor_point(reservations.profile, jobs.size[job], jobs.estimate[job], search_from)
 
 
 @kernel
 def move_up(reservations, job, size, duration, earliest):
     """Move one reservation to its anchor point, never later; return whether it moved."""
     profile, planned = reservations.profile, reservations.planned_start[job]
-    anchor = anchor_before(profile, size, duration, earliest, planned)
+    anchor = pr.anchor_before(profile, size, duration, earliest, planned)
     if anchor == planned:
         return False
-    release(profile, size, planned, planned + duration)
-    reserve(profile, size, anchor, anchor + duration)
+    pr.release(profile, size, planned, planned + duration)
+    pr.reserve(profile, size, anchor, anchor + duration)
     reservations.planned_start[job] = anchor
     return True
 
@@ -205,35 +176,35 @@ def close_up(reservations, jobs, line, time):
     """
     openings, profile = reservations.openings, reservations.profile
     if profile.steps[0] > reservations.most_steps[0]:
-        join_steps(profile)
+        pr.join_steps(profile)
         reservations.most_steps[0] = 3 * profile.steps[0]
     for job in line:
         planned = reservations.planned_start[job]
         if planned <= time:
             continue
-        front = front_of(openings, jobs, job)
-        if front >= planned and not may_slide(openings, job, planned):
+        front = op.front_of(openings, jobs, job)
+        if front >= planned and not op.may_slide(openings, job, planned):
             continue
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(time, jobs.requested_start[job])
         if not openings.noted[0]:
-            anchor = anchor_before(profile, size, duration, earliest, planned)
-            step = step_at(profile, anchor) if anchor < planned else 0
+            anchor = pr.anchor_before(profile, size, duration, earliest, planned)
+            step = pr.step_at(profile, anchor) if anchor < planned else 0
         else:
-            step = step_from_guess(profile, planned, openings.step[job])
+            step = pr.step_from_guess(profile, planned, openings.step[job])
             anchor = planned
             if front < planned:
                 search_from = max(earliest, front)
-                anchor, step = fit_before(profile, size, duration, search_from, planned, step)
+                anchor, step = pr.fit_before(profile, size, duration, search_from, planned, step)
             # fronts do not count its own processors: a slide may begin before them
-            anchor, step = slide_point(profile, size, earliest, anchor, step)
+            anchor, step = pr.slide_point(profile, size, earliest, anchor, step)
             if front < planned and earliest == time < anchor:
-                put_forward(openings, jobs, job, anchor)
+                op.put_forward(openings, jobs, job, anchor)
         openings.step[job] = step
         if anchor < planned:
             end = planned + duration
-            left, step = bring_forward(profile, size, planned, end, anchor, step)
-            note_gain(openings, profile, size, left, end, step)
+            left, step = pr.bring_forward(profile, size, planned, end, anchor, step)
+            op.note_gain(openings, profile, size, left, end, step)
             reservations.planned_start[job] = anchor
         openings.looked[job] = openings.gains[0]
 
@@ -243,16 +214,16 @@ def give_up(reservations, jobs, job):
     """Take back the reservation of a job."""
     planned = reservations.planned_start[job]
     size, end = jobs.size[job], planned + jobs.estimate[job]
-    release(reservations.profile, size, planned, end)
-    first = step_at(reservations.profile, planned)
-    note_gain(reservations.openings, reservations.profile, size, planned, end, first)
+    pr.release(reservations.profile, size, planned, end)
+    first = pr.step_at(reservations.profile, planned)
+    op.note_gain(reservations.openings, reservations.profile, size, planned, end, first)
     reservations.planned_start[job] = NONE
 
 
 @kernel
 def copy_reservations(reservations, other, queue):
     """Make `other` the same plan for the jobs of `queue`; what is known of it is not copied."""
-    copy(reservations.profile, other.profile)
+    pr.copy(reservations.profile, other.profile)
     for job in queue:
         other.planned_start[job] = reservations.planned_start[job]
 
@@ -260,9 +231,9 @@ def copy_reservations(reservations, other, queue):
 @kernel
 def forget(reservations, queue):
     """Forget where there may be room for the jobs of `queue`: the plan has changed unnoted."""
-    forget_fronts(reservations.openings)
+    op.forget_fronts(reservations.openings)
     for job in queue:
-        reservations.openings.looked[job] = NEVER
+        reservations.openings.looked[job] = op.NEVER
 
 
 # Starts -----------------------------------------------------------------------------------------

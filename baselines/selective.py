@@ -19,14 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.baselines.reservations as rs
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.reservations import (
-    NONE,
-    Reservations,
-    new_reservations,
-    reserve_anchor_point,
-    start_due,
-)
 from bfenv.baselines.slack import update
 from bfenv.core.arguments import check_number
 from bfenv.core.cluster import may_start, now, start, waiting, wake_at
@@ -44,7 +38,7 @@ class Memory(NamedTuple):
     """The threshold, and the reservations of the waiting jobs."""
 
     threshold: np.ndarray  # (1,) float64 expected slowdown
-    reservations: Reservations
+    reservations: rs.Reservations
     guarantee: np.ndarray  # (n,) int64 seconds: first reservation; NONE if it never had one
 
 
@@ -56,11 +50,11 @@ def decide(cluster, jobs, memory):
     for job in waiting(cluster):
         wait, estimate = now(cluster) - jobs.submit[job], jobs.estimate[job]
         overdue = wait + estimate > memory.threshold[0] * estimate
-        if overdue and reservations.planned_start[job] == NONE:
-            memory.guarantee[job] = reserve_anchor_point(reservations, cluster, jobs, job)
-    wake_at(cluster, start_due(reservations, cluster, jobs))
+        if overdue and reservations.planned_start[job] == rs.NONE:
+            memory.guarantee[job] = rs.reserve_anchor_point(reservations, cluster, jobs, job)
+    wake_at(cluster, rs.start_due(reservations, cluster, jobs))
     for job in waiting(cluster):
-        if reservations.planned_start[job] == NONE and may_start(cluster, jobs, job):
+        if reservations.planned_start[job] == rs.NONE and may_start(cluster, jobs, job):
             size, estimate = jobs.size[job], jobs.estimate[job]
             if fits(profile, size, estimate, now(cluster)):
                 reserve(profile, size, now(cluster), now(cluster) + estimate)
@@ -80,8 +74,8 @@ def new_memory(
     """Return no reservations yet."""
     return Memory(
         np.array([threshold], dtype=np.float64),
-        new_reservations(jobs, processors),
-        np.full(len(jobs.submit), NONE, dtype=np.int64),
+        rs.new_reservations(jobs, processors),
+        np.full(len(jobs.submit), rs.NONE, dtype=np.int64),
     )
 
 
@@ -93,15 +87,11 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 def selective(threshold: float = THRESHOLD) -> Policy:
     """Make a policy of selective backfilling.
 
-    Parameters
-    ----------
-    threshold
-        A job has a reservation once its expected slowdown exceeds this.
+    Args:
+        threshold: A job has a reservation once its expected slowdown exceeds this.
 
-    Raises
-    ------
-    PolicyError
-        If `threshold` is not a finite number >= 0.
+    Raises:
+        PolicyError: If `threshold` is not a finite number >= 0.
     """
     check_number("threshold", threshold, 0, error=PolicyError)
     return Policy(

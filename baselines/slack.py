@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.baselines.reservations as rs
 from bfenv.baselines.later_jobs import (
     LaterJobs,
     forget_later_jobs,
@@ -32,21 +33,6 @@ from bfenv.baselines.later_jobs import (
     too_late,
 )
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.reservations import (
-    NONE,
-    Reservations,
-    bring_up_to_now,
-    close_up,
-    copy_reservations,
-    first_fit,
-    followed,
-    forget,
-    keep_all,
-    keep_running,
-    new_reservations,
-    reserve_anchor_point,
-    start_due,
-)
 from bfenv.core.arguments import check_number
 from bfenv.core.cluster import may_start, now, start, waiting, wake_at
 from bfenv.core.durations import HOUR, in_seconds
@@ -67,8 +53,8 @@ class Memory(NamedTuple):
 
     by_priority: np.ndarray  # (1,) bool: slack by priority, else by estimate
     unit: np.ndarray  # (1,) float64: slack of priority 0 in seconds, or in estimates
-    reservations: Reservations
-    tentative: Reservations  # if the job that is tried is backfilled
+    reservations: rs.Reservations
+    tentative: rs.Reservations  # if the job that is tried is backfilled
     first_reservation: np.ndarray  # (n,) int64 seconds: planned start on arrival
     guarantee: np.ndarray  # (n,) int64 seconds: the first reservation and the slack
     kinds: Groups
@@ -84,13 +70,13 @@ def decide(cluster, jobs, memory):
     reservations = memory.reservations
     update(reservations, cluster, jobs)
     for job in waiting(cluster):
-        if reservations.planned_start[job] == NONE:
-            anchor = reserve_anchor_point(reservations, cluster, jobs, job)
+        if reservations.planned_start[job] == rs.NONE:
+            anchor = rs.reserve_anchor_point(reservations, cluster, jobs, job)
             memory.first_reservation[job] = anchor
             memory.guarantee[job] = anchor + slack_of(memory, jobs, job)
             memory.kind[job] = group_of(memory.kinds, 0, jobs.size[job], jobs.estimate[job])
-        memory.refused[memory.kind[job]] = NONE
-    next_start = start_due(reservations, cluster, jobs)
+        memory.refused[memory.kind[job]] = rs.NONE
+    next_start = rs.start_due(reservations, cluster, jobs)
     forget_later_jobs(memory.later)
     for job in waiting(cluster):
         if (
@@ -99,12 +85,12 @@ def decide(cluster, jobs, memory):
             and others_can_wait(cluster, jobs, memory, job)
         ):
             start(cluster, jobs, job)
-            copy_reservations(memory.tentative, reservations, waiting(cluster))
-            forget(reservations, waiting(cluster))
+            rs.copy_reservations(memory.tentative, reservations, waiting(cluster))
+            rs.forget(reservations, waiting(cluster))
             for other in waiting(cluster):
-                memory.refused[memory.kind[other]] = NONE
+                memory.refused[memory.kind[other]] = rs.NONE
             forget_later_jobs(memory.later)
-            next_start = start_due(reservations, cluster, jobs)
+            next_start = rs.start_due(reservations, cluster, jobs)
     wake_at(cluster, next_start)
 
 
@@ -121,11 +107,11 @@ def slack_of(memory, jobs, job):
 @kernel
 def update(reservations, cluster, jobs):
     """Bring the plan up to now; after an early end, move the waiting jobs up in queue order."""
-    any_early = bring_up_to_now(reservations, cluster, jobs)
-    if not followed(reservations, cluster, jobs):
-        keep_all(reservations, cluster, jobs)
+    any_early = rs.bring_up_to_now(reservations, cluster, jobs)
+    if not rs.followed(reservations, cluster, jobs):
+        rs.keep_all(reservations, cluster, jobs)
     if any_early:
-        close_up(reservations, jobs, waiting(cluster), now(cluster))
+        rs.close_up(reservations, jobs, waiting(cluster), now(cluster))
 
 
 @kernel
@@ -139,32 +125,32 @@ def others_can_wait(cluster, jobs, memory, job):
     """
     tentative, kinds, later = memory.tentative, memory.kind, memory.later
     size, estimate, kind = jobs.size[job], jobs.estimate[job], kinds[job]
-    keep_running(tentative, cluster, jobs)
+    rs.keep_running(tentative, cluster, jobs)
     queue, guarantee = waiting(cluster), memory.guarantee
     looks = later_jobs_are_known(later, tentative.openings, cluster, jobs, queue, guarantee)
     tentative.planned_start[job] = now(cluster)
     reserve(tentative.profile, size, now(cluster), now(cluster) + estimate)
-    turn = NONE  # where the predecessor of the kind would stand
+    turn = rs.NONE  # where the predecessor of the kind would stand
     last = FOREVER  # the last job that would meet this plan: all, if its own turn never comes
     for other in queue:
         if cluster.start[other] >= 0:
             continue
         if other == job:
-            turn, last = first_fit(tentative, cluster, jobs, job), job
+            turn, last = rs.first_fit(tentative, cluster, jobs, job), job
             continue
-        anchor = reserve_anchor_point(tentative, cluster, jobs, other)
+        anchor = rs.reserve_anchor_point(tentative, cluster, jobs, other)
         if anchor > guarantee[other]:
             memory.refused[kind] = last
             return False
         if looks:
             late = too_late(later, guarantee, other, anchor, job)
-            if late != NONE:
+            if late != rs.NONE:
                 memory.refused[kind] = min(last, late - 1) if kinds[late] == kind else last
                 return False
         else:
             later.placed[0] += 1
         if kinds[other] == kind and turn == anchor:
-            turn, last = first_fit(tentative, cluster, jobs, job), other
+            turn, last = rs.first_fit(tentative, cluster, jobs, job), other
     return True
 
 
@@ -185,17 +171,17 @@ def new_memory(
 ) -> Memory:
     """Return an empty plan."""
     count = len(jobs.submit)
-    tentative = new_reservations(jobs, processors)
+    tentative = rs.new_reservations(jobs, processors)
     return Memory(
         by_priority=np.array([by_priority]),
         unit=np.array([min(float(unit), float(FOREVER))]),
-        reservations=new_reservations(jobs, processors),
+        reservations=rs.new_reservations(jobs, processors),
         tentative=tentative,
-        first_reservation=np.full(count, NONE, dtype=np.int64),
-        guarantee=np.full(count, NONE, dtype=np.int64),
+        first_reservation=np.full(count, rs.NONE, dtype=np.int64),
+        guarantee=np.full(count, rs.NONE, dtype=np.int64),
         kinds=new_groups(count),
         kind=np.zeros(count, dtype=np.int64),
-        refused=np.full(count + 1, NONE, dtype=np.int64),
+        refused=np.full(count + 1, rs.NONE, dtype=np.int64),
         later=new_later_jobs(jobs, tentative.openings),
     )
 
@@ -208,15 +194,11 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 def slack(seconds: float | str = SECONDS) -> Policy:
     """Make a policy of slack-based backfilling.
 
-    Parameters
-    ----------
-    seconds
-        Slack of a job of priority 0, in seconds or like "1h".
+    Args:
+        seconds: Slack of a job of priority 0, in seconds or like "1h".
 
-    Raises
-    ------
-    PolicyError
-        If `seconds` is neither a duration nor a finite number >= 0.
+    Raises:
+        PolicyError: If `seconds` is neither a duration nor a finite number >= 0.
     """
     length = in_seconds("seconds", seconds, PolicyError)
     check_number("seconds", length, 0, error=PolicyError)
@@ -232,15 +214,11 @@ def slack(seconds: float | str = SECONDS) -> Policy:
 def relaxed(factor: float = FACTOR) -> Policy:
     """Make a policy of relaxed backfilling.
 
-    Parameters
-    ----------
-    factor
-        The slack of a job is its estimate multiplied by this factor.
+    Args:
+        factor: The slack of a job is its estimate multiplied by this factor.
 
-    Raises
-    ------
-    PolicyError
-        If `factor` is not a finite number >= 0.
+    Raises:
+        PolicyError: If `factor` is not a finite number >= 0.
     """
     check_number("factor", factor, 0, error=PolicyError)
     return _policy(

@@ -13,17 +13,12 @@ from bfenv.core.policy import Policy
 def easy_speculative(speculation: int | str = TRIAL, tried_above: int | str = LONG) -> Policy:
     """Make a policy of single-queue backfilling with trials.
 
-    Parameters
-    ----------
-    speculation
-        Length of a trial, in seconds or like "3min"; 0 for no trials.
-    tried_above
-        Jobs with estimates above it, in seconds or like "12min", are tried first.
+    Args:
+        speculation: Length of a trial, in seconds or like "3min"; 0 for no trials.
+        tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     return with_queues(
         easy_speculative,

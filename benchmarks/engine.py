@@ -14,7 +14,7 @@ from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
-from bfenv.workloads.archive.local import locate
+from bfenv.workloads.archive.catalogue import locate
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import read_swf
 

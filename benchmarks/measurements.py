@@ -86,12 +86,9 @@ def write_measurements(path: Path, rows: Sequence[Measurement]) -> None:
 def read_measurements(path: Path) -> Measurements:
     """Read what `write_measurements` wrote.
 
-    Raises
-    ------
-    BfenvError
-        If the file holds anything else.
-    OSError
-        If the file cannot be read.
+    Raises:
+        BfenvError: If the file holds anything else.
+        OSError: If the file cannot be read.
     """
     try:
         content: Measurements = json.loads(path.read_bytes())

@@ -27,18 +27,12 @@ def measure_training(
     Both learners have the same network, environments and settings. Their updates are made in turns,
     so that other load on the machine affects both alike, and take the CPU time of the process.
 
-    Parameters
-    ----------
-    repeat
-        Number of updates.
-    preset
-        A name or a file for `find_settings`. Its learning rate stays constant.
-    threads
-        Of torch, instead of those of the preset.
+    Args:
+        repeat: Number of updates.
+        preset: A name or a file for `find_settings`. Its learning rate stays constant.
+        threads: Of torch, instead of those of the preset.
 
-    Yields
-    ------
-    Measurement
+    Yields:
         Steps per second.
     """
     settings = change(find_settings(preset), {"anneal": False, "device": "cpu"})

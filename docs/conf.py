@@ -41,7 +41,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
-napoleon_google_docstring = False
+napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 default_role = "code"
 

@@ -52,10 +52,11 @@ def _examine(trace: Trace, extra: int | None = None) -> tuple[los.Memory, int]:
 def _filled(capacity: int, shadow_capacity: int) -> tuple[list[int], list[np.ndarray], list[int]]:
     """Fill LOS's table at a free and a shadow free capacity.
 
-    Returns
-    -------
-    The examined jobs; after 0, 1, ... of them, the extra nodes needed for each number of
-    processors; and the markers of the last cell after each job.
+    Returns:
+        tuple:
+        * `The examined jobs; after 0`, `1`, `... of them`, `the extra nodes needed for each number
+          of`:
+        * `processors; and the markers of the last cell after each job.`:
     """
     memory, examined = _examine(five_jobs(), shadow_capacity)
     jobs = memory.candidate[:examined].tolist()

@@ -18,7 +18,7 @@ from reproductions.verdict import (
     NOT_COMPARABLE,
     CellVerdict,
     Count,
-    Verdict,
+    ItemVerdict,
     compare,
     judge,
 )
@@ -45,7 +45,7 @@ FIGURES = (
 
 def judge_items(
     paper: Paper, items: Sequence[Item], rows: Mapping[Run, Row], quick: bool
-) -> list[Verdict]:
+) -> list[ItemVerdict]:
     """Judge items by the rows that there are."""
     results = Results(rows)
     return [judge(paper.name, item, item.build(quick), results, quick) for item in items]
@@ -82,7 +82,12 @@ def render(
         headings = ["in the paper", "here", "comparable", "edition"]
         lines += ["", "## Logs", "", *_markdown((headings, logs))]
     for item, verdict in zip(items, verdicts, strict=True):
-        lines += ["", f"## {item.heading}", "", f"*{item.place}.* Verdict: **{verdict.overall}**."]
+        lines += [
+            "",
+            f"## {item.heading}",
+            "",
+            f"*{item.place}.* Verdict: **{verdict.overall}**.",
+        ]
         if pictures and item.name in pictures:
             lines += ["", f"![{item.title}]({pictures[item.name]})"]
         if verdict.cells:
@@ -148,7 +153,7 @@ def _provenance(paper: Paper, items: Sequence[Item], rows: Mapping[Run, Row], qu
     return text
 
 
-def grid(item: Item, verdict: Verdict, results: Results) -> Grid:
+def grid(item: Item, verdict: ItemVerdict, results: Results) -> Grid:
     """Return headings and lines of an item's table."""
     by_place = {(one.cell.row, one.cell.column): one for one in verdict.cells}
     rows = list(dict.fromkeys(one.cell.row for one in verdict.cells))
@@ -191,7 +196,7 @@ def number(value: float | str | None, digits: int = 2) -> str:
     return f"{value:,.{max(digits, 0 if abs(value) >= 0.1 or value == 0 else 3)}f}"
 
 
-def summary(items: Sequence[Item], verdicts: Sequence[Verdict]) -> Grid:
+def summary(items: Sequence[Item], verdicts: Sequence[ItemVerdict]) -> Grid:
     """Return one line per item: its parts and its verdict."""
     lines = [
         [

@@ -19,10 +19,8 @@ PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _
 def find_paper(name: str) -> Paper:
     """Return the paper of a name.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is none.
+    Raises:
+        UnknownNameError: If there is none.
     """
     if name not in PAPERS:
         raise UnknownNameError("paper", name, PAPERS)
@@ -32,10 +30,8 @@ def find_paper(name: str) -> Paper:
 def find_items(paper: Paper, names: Sequence[str]) -> list[Item]:
     """Return the items of these names in the order of the paper; all if no name is given.
 
-    Raises
-    ------
-    UnknownNameError
-        If the paper has no such item.
+    Raises:
+        UnknownNameError: If the paper has no such item.
     """
     known = {item.name: item for item in paper.items}
     for name in names:

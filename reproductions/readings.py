@@ -1,14 +1,11 @@
-"""Other readings of two papers, kept to show what they would change; each has its page against it.
+"""Other readings of a paper, kept to show what they would change; its page argues against them.
 
-`bfenv.baselines.multiqueue.figure2` and `bfenv.baselines.los` have the readings that count. Two
-readings of Lawson and Smirni's Figure 2 follow the first except for the named difference. In the
-reading of LOS, the lookahead leaves out, besides the jobs too large for the free processors, those
-that the shadow time excludes: it counts only jobs that may be selected.
+`bfenv.baselines.multiqueue.figure2` has the reading of Lawson and Smirni's Figure 2 that counts.
+Two others follow it except for the named difference.
 """
 
 from dataclasses import replace
 
-from bfenv.baselines.los import gain_of, los, start_best
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.multiqueue.changes import remember, update
 from bfenv.baselines.multiqueue.figure2 import (
@@ -24,16 +21,15 @@ from bfenv.baselines.multiqueue.memory import (
     QUEUED,
     SETTLED,
     next_priority,
+    partition_of,
     stage_of,
 )
-from bfenv.baselines.multiqueue.partitions import partition_of
 from bfenv.baselines.reservations import NONE
-from bfenv.core.cluster import free, now, running, start, waiting
+from bfenv.core.cluster import free, now, running, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
-from bfenv.core.policy import Policy
-from bfenv.core.profile import fits, rebuild, release, reserve, shadow
+from bfenv.core.profile import fits, rebuild, release, reserve
 
 # Lawson and Smirni's Figure 2 --------------------------------------------------------------------
 
@@ -145,59 +141,3 @@ own_pivot_only = replace(
     summary="multiqueue with lines 7a and 7b of Figure 2 as printed",
     requested_starts=False,
 )
-
-
-# LOS ----------------------------------------------------------------------------------------------
-
-
-@kernel
-def examine_selectable(cluster, jobs, memory, shadow_time, extra):
-    """Note the first jobs that may be selected, as many as the lookahead says."""
-    rows = 0
-    for job in waiting(cluster)[1:]:
-        size = jobs.size[job]
-        if size > free(cluster):
-            continue
-        if rows == memory.lookahead[0]:
-            break
-        ssize = 0 if now(cluster) + jobs.estimate[job] <= shadow_time else size
-        if ssize > extra:
-            continue
-        memory.candidate[rows] = job
-        memory.size[rows] = size
-        memory.ssize[rows] = ssize
-        memory.gain[rows] = gain_of(cluster, jobs, memory.merit[0], job)
-        rows += 1
-    return rows
-
-
-@kernel
-def decide_selectable(cluster, jobs, memory):
-    """One pass of LOS with this lookahead."""
-    queue = waiting(cluster)
-    if len(queue) == 0 or free(cluster) == 0:
-        return
-    shadow_time, extra = FOREVER, 0
-    if jobs.size[queue[0]] <= free(cluster):
-        start(cluster, jobs, queue[0])
-    else:
-        shadow_time, extra = shadow(cluster, jobs, queue[0])
-    start_best(
-        cluster, jobs, memory, examine_selectable(cluster, jobs, memory, shadow_time, extra), extra
-    )
-
-
-@kernel
-def run_selectable(cluster, jobs, truth, memory):
-    """The event loop with this policy in it."""
-    while advance(cluster, jobs, truth):
-        decide_selectable(cluster, jobs, memory)
-
-
-def _reading(policy: Policy, name: str) -> Policy:
-    name = f"reproductions.readings:{name}"
-    return replace(policy, name=name, decide=decide_selectable, run=run_selectable)
-
-
-selectable_only = _reading(los(), "selectable_only")
-selectable_only_max_slowdown = _reading(los(merit="slowdown"), "selectable_only_max_slowdown")

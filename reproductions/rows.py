@@ -69,10 +69,8 @@ def run(
     With the shard (i, n), only the i-th of n parts is made. `done` is called after each row.
     `workers` says where to run, see `bfenv.parallel.run_tasks`.
 
-    Raises
-    ------
-    BfenvError
-        If a run fails, or a file cannot be written.
+    Raises:
+        BfenvError: If a run fails, or a file cannot be written.
     """
     (folder / "rows").mkdir(parents=True, exist_ok=True)
     missing = take_shard(planned.missing, shard)
@@ -96,10 +94,8 @@ def run(
 def make_row(run: Run, measures: tuple[str, ...]) -> Row:
     """Simulate a run with all its seeds and return its row.
 
-    Raises
-    ------
-    BfenvError
-        If the workload or the policy is unknown or cannot be run.
+    Raises:
+        BfenvError: If the workload or the policy is unknown or cannot be run.
     """
     base = _base(run.workload)
     steps = dict(run.steps)
@@ -174,10 +170,8 @@ def write_rows(folder: Path, rows: Iterable[Row]) -> None:
 def read_rows(folder: Path, wanted: Mapping[Run, set[str]]) -> dict[Run, Row]:
     """Read the rows that a folder has of these runs, with all their measures.
 
-    Raises
-    ------
-    BfenvError
-        If `rows.jsonl` cannot be read.
+    Raises:
+        BfenvError: If `rows.jsonl` cannot be read.
     """
     merged = _merged(folder / "rows.jsonl")
     rows = {}

@@ -234,8 +234,8 @@ def _queue_over_time(log: Log, quick: bool) -> Content:
 READINGS = {
     "as here": "los",
     "as here, max-slowdown": "los-max-slowdown",
-    "counting selectable jobs": "reproductions.readings:selectable_only",
-    "counting selectable jobs, max-slowdown": "reproductions.readings:selectable_only_max_slowdown",
+    "counting fitting jobs": "los(counts=fitting)",
+    "counting fitting jobs, max-slowdown": "los(merit=slowdown, counts=fitting)",
     "lookahead of 1000": "los(lookahead=1000)",
 }
 

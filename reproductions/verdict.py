@@ -46,7 +46,7 @@ class Count(NamedTuple):
         return AGREES if self.held == self.all else DIFFERS
 
 
-class Verdict(NamedTuple):
+class ItemVerdict(NamedTuple):
     """The verdict of an item, with its parts."""
 
     cells: tuple[CellVerdict, ...]  # each beside its printed value
@@ -64,7 +64,7 @@ class Verdict(NamedTuple):
         return AGREES if verdicts == {AGREES} else DIFFERS
 
 
-def judge(paper: str, item: Item, content: Content, results: Results, quick: bool) -> Verdict:
+def judge(paper: str, item: Item, content: Content, results: Results, quick: bool) -> ItemVerdict:
     """Judge an item by its rules.
 
     `paper` names the printed values; if `quick`, only the cells of logs without a stand-in count.
@@ -74,7 +74,7 @@ def judge(paper: str, item: Item, content: Content, results: Results, quick: boo
         _judge_cell(item, cell, theirs.get((cell.row, cell.column)), results, quick)
         for cell in content.cells
     )
-    return Verdict(
+    return ItemVerdict(
         cells,
         _count(
             (f"{one.cell.row}, {one.cell.column}", one.near, _counts(one.cell.log, quick))

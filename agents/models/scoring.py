@@ -34,33 +34,17 @@ def score_card(
 ) -> list[dict[str, Any]]:
     """Score the policy of a card on shaken copies of workloads.
 
-    Parameters
-    ----------
-    card
-        The agent's.
-    workloads, loads, split
-        What to score it on; a load of None is the workload's own.
-    shakes
-        Copies of each, with submit times up to SHAKE earlier or later.
-    done
-        Called with the number of workloads and loads done, and of all.
-    **workers
-        Where to run, see `bfenv.parallel.run_tasks`.
+    * `card`: the agent's.
+    * `workloads`, `loads`, `split`: what to score it on; a load of None is the workload's own.
+    * `shakes`: copies of each, with submit times up to SHAKE earlier or later.
+    * `done`: called with the number of workloads and loads done, and of all.
+    * `workers`: where to run, see `bfenv.parallel.run_tasks`.
 
-    Returns
-    -------
-    list[dict]
-        For each workload and load: `slowdown_ratio`, the median over the copies of the mean bounded
-        slowdown over EASY's, from `lowest` to `highest`; `wait_ratio`, the median of the longest
-        wait over EASY's, at most `highest_wait_ratio`; `mean_wait` and `easy_mean_wait`, the
-        medians of the mean waits in seconds.
-
-    Raises
-    ------
-    PolicyError
-        If the agent was trained on some of the jobs.
-    BfenvError
-        If a workload cannot be loaded.
+    Returns for each workload and load: `slowdown_ratio`, the median over the copies of the mean
+    bounded slowdown over EASY's, from `lowest` to `highest`; `wait_ratio`, the median of the
+    longest wait over EASY's, at most `highest_wait_ratio`; `mean_wait` and `easy_mean_wait`, the
+    medians of the mean waits in seconds. Raises PolicyError if the agent was trained on some of the
+    jobs. Raises BfenvError if a workload cannot be loaded.
     """
     pairs = [(workload, load) for workload in workloads for load in loads]
     for workload in workloads:
@@ -93,25 +77,13 @@ def score_network(
 
     It starts each from an empty machine.
 
-    Parameters
-    ----------
-    agent
-        The network.
-    workloads, loads, split, shakes
-        As of `score_card`.
-    done
-        Called with each score.
+    * `agent`: the network.
+    * `workloads`, `loads`, `split`, `shakes`: as of `score_card`.
+    * `done`: called with each score.
 
-    Returns
-    -------
-    list[dict]
-        For each workload and load what `score_card` returns, and `outside_window`, the mean share
-        of decisions with jobs outside the window.
-
-    Raises
-    ------
-    BfenvError
-        If the network was trained on some of the jobs, or a workload cannot be loaded.
+    Returns for each workload and load what `score_card` returns, and `outside_window`, the mean
+    share of decisions with jobs outside the window. Raises BfenvError if the network was trained on
+    some of the jobs, or a workload cannot be loaded.
     """
     settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
     scores = []

@@ -78,28 +78,17 @@ def make_cases(
 ) -> CaseSet:
     """List the cases of workloads.
 
-    Parameters
-    ----------
-    workloads
-        What `load_workload` takes, without a split, a seed that shakes, or a load. A part given by
-        `first_job` and `job_count` goes with the split "all".
-    loads
-        Offered loads to scale to; None keeps a workload's own.
-    split
-        "train" searches on the training split and selects on it and the validation split; "all"
-        does both on all jobs.
-    slice_jobs
-        Jobs of a slice, at most.
-    shakes
-        How many shaken copies of each slice there are; the larger cases have half as many.
-    shake_seconds
-        How much earlier or later a job of a case may be submitted.
+    * `workloads`: what `load_workload` takes, without a split, a seed that shakes, or a load. A
+      part given by `first_job` and `job_count` goes with the split "all".
+    * `loads`: offered loads to scale to; None keeps a workload's own.
+    * `split`: "train" searches on the training split and selects on it and the validation split;
+      "all" does both on all jobs.
+    * `slice_jobs`: jobs of a slice, at most.
+    * `shakes`: how many shaken copies of each slice there are; the larger cases have half as many.
+    * `shake_seconds`: how much earlier or later a job of a case may be submitted.
 
-    Raises
-    ------
-    BfenvError
-        If a workload is unknown, names a split or a load, or is given twice, or the split is not
-        one to search on.
+    Raises BfenvError if a workload is unknown, names a split or a load, or is given twice, or the
+    split is not one to search on.
     """
     if split not in SPLITS:
         raise BfenvError(f"a search takes the split {' or '.join(SPLITS)}, not {split!r}")

@@ -52,17 +52,10 @@ Write = Callable[[np.ndarray], str]  # the expression of a vector of weights
 
 
 def linear_order(weights: np.ndarray) -> str:
-    """Return the expression of a linear scorer.
+    """Return the expression of a linear scorer, an order: the smallest value comes first.
 
-    Parameters
-    ----------
-    weights
-        (len(FEATURES),) float64
-
-    Returns
-    -------
-    str
-        An order: the smallest value comes first.
+    Args:
+        weights: (len(FEATURES),) float64
     """
     terms = [
         f"{weight:+.{DIGITS}g} * {feature}"
@@ -75,16 +68,12 @@ def linear_order(weights: np.ndarray) -> str:
 def network_order(weights: np.ndarray) -> str:
     """Return the expression of a network with one layer of hidden units.
 
-    Parameters
-    ----------
-    weights
-        A row for each hidden unit, one behind the other: the weight of the unit, that of the
-        constant, and those of FEATURES; float64.
+    Args:
+        weights: A row for each hidden unit, one behind the other: the weight of the unit, that of
+            the constant, and those of FEATURES; float64.
 
-    Returns
-    -------
-    str
-        An order: the smallest value comes first.
+    Returns:
+        str: An order: the smallest value comes first.
     """
     return " ".join(
         f"{row[0]:+.{DIGITS}g} / (1 + exp({row[1]:.{DIGITS}g} + {linear_order(row[2:])}))"
@@ -172,10 +161,7 @@ def _network(generator: np.random.Generator, hidden: int) -> np.ndarray:
 def import_cma() -> Any:
     """Import pycma.
 
-    Raises
-    ------
-    BfenvError
-        If it is not installed.
+    Raises BfenvError if it is not installed.
     """
     try:
         import cma

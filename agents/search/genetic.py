@@ -9,21 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.agents.search.trees as tr
 from bfenv.agents.search.template import Template
-from bfenv.agents.search.trees import (
-    Limits,
-    Tree,
-    crossed,
-    depth,
-    mutated,
-    names_of,
-    parse_tree,
-    random_tree,
-    rounded,
-    simplified,
-    size,
-    tree_text,
-)
 
 # Orders that are known to do well: the first individuals, besides random ones.
 STARTS = (
@@ -55,7 +42,7 @@ STEP = 0.15  # standard deviation of a tuned option's change, in units of its ra
 class Individual(NamedTuple):
     """The expressions that are searched for, and where the tuned numbers are in their ranges."""
 
-    trees: tuple[Tree, ...]
+    trees: tuple[tr.Tree, ...]
     point: tuple[float, ...]
 
 
@@ -68,30 +55,34 @@ class GeneticSearch:
         generator: np.random.Generator,
         population: int,
         starts: tuple[str, ...] = (),
-        limits: Limits = Limits(),  # noqa: B008  # it is immutable
+        limits: tr.Limits = tr.Limits(),  # noqa: B008  # it is immutable
     ) -> None:
         self.template, self.generator, self.limits = template, generator, limits
         orders, beliefs = (
-            [tree for tree in map(parse_tree, texts) if names_of(tree) <= set(limits.quantities)]
+            [
+                tree
+                for tree in map(tr.parse_tree, texts)
+                if tr.names_of(tree) <= set(limits.quantities)
+            ]
             for texts in ((*starts, *STARTS), BELIEFS)
         )
         orders = orders[:population]
         self.population = []
         for i, order in enumerate(orders):
             others = (beliefs[i % len(beliefs)],) * (len(template.searched) - 1)
-            point = tuple(map(rounded, generator.random(len(template.tuned)).tolist()))
+            point = tuple(map(tr.rounded, generator.random(len(template.tuned)).tolist()))
             self.population.append(Individual((order, *others), point))
         while len(self.population) < population:
             known = self.population[int(generator.integers(len(self.population)))]
             if generator.random() < 0.5:
-                self._vary(self.population, known, lambda tree: mutated(generator, tree, limits))
+                self._vary(self.population, known, lambda tree: tr.mutated(generator, tree, limits))
             else:
-                self._vary(self.population, known, lambda tree: random_tree(generator, limits))
+                self._vary(self.population, known, lambda tree: tr.random_tree(generator, limits))
 
     def ask(self) -> list[str]:
         """Return the expressions of the population's policies."""
         return [
-            self.template.policy(list(map(tree_text, each.trees)), each.point)
+            self.template.policy(list(map(tr.tree_text, each.trees)), each.point)
             for each in self.population
         ]
 
@@ -99,7 +90,7 @@ class GeneticSearch:
         """Make the next generation, given the score of each individual; lower is better."""
         generator = self.generator
         cost = [
-            score + PARSIMONY * sum(map(size, each.trees))
+            score + PARSIMONY * sum(map(tr.size, each.trees))
             for score, each in zip(scores, self.population, strict=True)
         ]
         ranked = sorted(range(len(cost)), key=lambda i: (cost[i], i))
@@ -113,7 +104,7 @@ class GeneticSearch:
             if generator.random() < CROSSOVER:
                 self._cross(chosen, one, other)
             else:
-                self._vary(chosen, one, lambda tree: mutated(generator, tree, self.limits))
+                self._vary(chosen, one, lambda tree: tr.mutated(generator, tree, self.limits))
         self.population = chosen
 
     def _cross(self, chosen: list[Individual], one: Individual, other: Individual) -> None:
@@ -125,30 +116,32 @@ class GeneticSearch:
             return
         k = int(self.generator.integers(len(one.trees)))
         donor = other.trees[k]
-        self._vary(chosen, one, lambda tree: crossed(self.generator, tree, donor), k)
+        self._vary(chosen, one, lambda tree: tr.crossed(self.generator, tree, donor), k)
 
     def _vary(
         self,
         chosen: list[Individual],
         one: Individual,
-        change: Callable[[Tree], Tree],
+        change: Callable[[tr.Tree], tr.Tree],
         k: int | None = None,
     ) -> None:
         """Add an individual with one of its trees changed, and perhaps its point."""
         if k is None:
             k = int(self.generator.integers(len(one.trees)))
-        trees = (*one.trees[:k], simplified(change(one.trees[k])), *one.trees[k + 1 :])
+        trees = (*one.trees[:k], tr.simplified(change(one.trees[k])), *one.trees[k + 1 :])
         point = one.point
         if self.generator.random() < 0.5:
             moved = np.array(point) + STEP * self.generator.normal(size=len(point))
-            point = tuple(rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())
+            point = tuple(tr.rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())
         self._add(chosen, trees, point)
 
     def _add(
-        self, chosen: list[Individual], trees: tuple[Tree, ...], point: tuple[float, ...]
+        self, chosen: list[Individual], trees: tuple[tr.Tree, ...], point: tuple[float, ...]
     ) -> None:
         """Add an individual, unless it is too large or there already."""
         limits, made = self.limits, Individual(trees, point)
-        small = all(size(tree) <= limits.nodes and depth(tree) <= limits.depth for tree in trees)
+        small = all(
+            tr.size(tree) <= limits.nodes and tr.depth(tree) <= limits.depth for tree in trees
+        )
         if small and isinstance(trees[0], tuple) and made not in chosen:
             chosen.append(made)

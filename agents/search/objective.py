@@ -47,14 +47,10 @@ def combine(
 ) -> Score:
     """Return the score over cases; each counts the same.
 
-    Parameters
-    ----------
-    cases
-        What was run.
-    outcomes
-        The outcome of each.
-    tolerated_wait
-        Multiple of EASY's longest wait. Beyond it, there is a penalty of PENALTY for each e-fold.
+    * `cases`: what was run.
+    * `outcomes`: the outcome of each.
+    * `tolerated_wait`: multiple of EASY's longest wait. Beyond it, there is a penalty of PENALTY
+      for each e-fold.
     """
     copies: dict[Case, list[float]] = {}
     for case, outcome in zip(cases, outcomes, strict=True):
@@ -74,14 +70,9 @@ def score_policies(
 ) -> list[list[Outcome]]:
     """Return the outcome of each policy in each case.
 
-    Parameters
-    ----------
-    policies
-        Expressions that `find_policy` takes; equal ones are run once.
-    cases
-        The jobs.
-    **workers
-        Where to run, see `bfenv.parallel.run_tasks`. Outcomes do not depend on it.
+    * `policies`: expressions that `find_policy` takes; equal ones are run once.
+    * `cases`: the jobs.
+    * `workers`: where to run, see `bfenv.parallel.run_tasks`. Outcomes do not depend on it.
     """
     distinct = list(dict.fromkeys(policies))
     chunks = [distinct[i : i + CHUNK] for i in range(0, len(distinct), CHUNK)]

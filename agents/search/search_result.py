@@ -27,14 +27,9 @@ def select(
 ) -> dict[str, Any]:
     """Score the FINALISTS on the large cases; return the best, with its scores.
 
-    Parameters
-    ----------
-    known
-        The scores of candidates on the validation cases.
-    cases, tolerated_wait
-        As `combine` takes them.
-    workers
-        Where to run, see `bfenv.parallel.run_tasks`.
+    * `known`: the scores of candidates on the validation cases.
+    * `cases`, `tolerated_wait`: as `combine` takes them.
+    * `workers`: where to run, see `bfenv.parallel.run_tasks`.
     """
     finalists = sorted(known, key=lambda policy: (rank(known[policy]), policy))[:FINALISTS]
     outcomes = score_policies(finalists, cases.whole, **workers)
@@ -60,10 +55,7 @@ def write_result(folder: Path, result: dict[str, Any]) -> None:
 def read_result(path: Path) -> dict[str, Any]:
     """Read the result of a search.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read, or is none.
+    Raises BfenvError if the file cannot be read, or is none.
     """
     try:
         content = json.loads(path.read_bytes())

@@ -1,7 +1,15 @@
-"""Run a search: generations of candidates, the best of them selected, the result as JSON."""
+"""Run a search: generations of candidates, the best of them selected, the result as JSON.
 
+A search is a function of its settings and of the scores that its candidates get. So the journal
+holds the scores alone, one line of JSON per generation, and a search that resumes draws its
+candidates again and reads their scores instead of running them.
+"""
+
+import hashlib
+import json
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -13,7 +21,6 @@ import numpy as np
 from bfenv.agents.search.cases import Case, make_cases
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
-from bfenv.agents.search.journal import Journal
 from bfenv.agents.search.objective import Score, combine, score_policies
 from bfenv.agents.search.search_result import FORMAT, rank, select, write_result
 from bfenv.agents.search.search_settings import SearchSettings
@@ -22,9 +29,82 @@ from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_o
 from bfenv.agents.seen_jobs import encode_span, searched_spans
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
 from bfenv.core.versions import versions
 from bfenv.parallel.sweep import check_workers, connect
 from bfenv.workloads.load import load_workload
+
+
+class Journal:
+    """A file of entries: read those that it has, then append others.
+
+    * `path`: the file; it is made if it does not exist.
+    * `settings`: what the search is. A file with other settings is refused.
+
+    Raises BfenvError if the file cannot be read, or is of another search.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path = path
+        self.entries: list[dict[str, Any]] = []
+        if not path.exists():
+            write_atomically(path, _line(settings))
+            return
+        lines = path.read_bytes().splitlines(keepends=True)
+        if lines and not lines[-1].endswith(b"\n"):  # cut short when the search was killed
+            lines.pop()
+            write_atomically(path, b"".join(lines))
+        try:
+            found, *self.entries = ({**json.loads(line)} for line in lines)
+        except (ValueError, TypeError) as error:
+            raise BfenvError(f"{path}: is not the journal of a search: {error}") from error
+        wanted = json.loads(_line(settings))
+        different = [name for name in wanted if found.get(name) != wanted[name]]
+        if different:
+            name = different[0]
+            raise BfenvError(
+                f"{path} is of another search: its {name} is {found.get(name)!r:.80}, not "
+                f"{wanted[name]!r:.80}"
+            )
+
+    def entry(self, generation: int, policies: Sequence[str]) -> dict[str, Any] | None:
+        """Return the entry of a generation, or None if there is none yet.
+
+        Raises BfenvError if the entry is about other policies: another version of the program made
+        it.
+        """
+        if generation >= len(self.entries):
+            return None
+        entry = self.entries[generation]
+        if entry["policies"] != _digest(policies) or len(entry["scores"]) != len(policies):
+            raise BfenvError(
+                f"{self.path}: generation {generation} scored other policies than this version of "
+                "bfenv draws; search again in another folder"
+            )
+        return entry
+
+    def append(self, policies: Sequence[str], **values: Any) -> dict[str, Any]:
+        """Write the entry of the next generation, and return it."""
+        entry = {"generation": len(self.entries), "policies": _digest(policies), **values}
+        with open(self.path, "ab") as file:
+            file.write(_line(entry))
+            file.flush()
+            os.fsync(file.fileno())
+        self.entries.append(entry)
+        return entry
+
+    @property
+    def seconds(self) -> float:
+        """How long the generations took."""
+        return float(sum(entry["seconds"] for entry in self.entries))
+
+
+def _line(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, allow_nan=False).encode() + b"\n"
+
+
+def _digest(policies: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(policies).encode()).hexdigest()[:16]
 
 
 class Progress(NamedTuple):
@@ -48,35 +128,24 @@ def run_search(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> dict[str, Any]:
-    """Search, or resume the search in a folder, and write the result to it.
+    """Search, or resume the search in a folder; return what is written to its result.json.
 
     Each generation is scored on cases drawn for it, the same for all candidates. Its best one is
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
     there are scored on the large cases, and the best of them is the result.
 
-    Parameters
-    ----------
-    settings
-        What to search on, and how.
-    out
-        Folder of the journal and of result.json; made if it does not exist.
-    generations, budget
-        When to stop: after this many generations, or after the generation in which the total time
-        exceeds this many seconds. The result depends only on settings and number of generations.
-    done
-        Called after each generation.
-    jobs, backend, scheduler
-        Where to run, see `bfenv.parallel.run_tasks`. Results do not depend on it.
+    Args:
+        settings: What to search on, and how.
+        out: Folder of the journal and of result.json; made if it does not exist.
+        generations, budget: When to stop: after this many generations, or after the generation in
+            which the total time exceeds this many seconds. The result depends only on settings and
+            number of generations.
+        done: Called after each generation.
+        jobs, backend, scheduler: Where to run, see `bfenv.parallel.run_tasks`. Results do not
+            depend on it.
 
-    Returns
-    -------
-    dict
-        What result.json holds.
-
-    Raises
-    ------
-    BfenvError
-        For wrong settings, and if the folder is of another search.
+    Raises:
+        BfenvError: For wrong settings, and if the folder is of another search.
     """
     if (generations is None) == (budget is None):
         raise BfenvError("give either a number of generations or a budget")
@@ -165,30 +234,17 @@ def run_seeds(
     done: Callable[[Progress, int], None] = lambda progress, number: None,
     **workers: Any,
 ) -> dict[str, Any]:
-    """Search with several seeds, each for its part of the budget, and write the best result.
+    """Search with several seeds, each for its part of the budget; write and return the best result.
 
-    Parameters
-    ----------
-    settings, generations, **workers
-        As of `run_search`.
-    out
-        Folder of the search. With several seeds, each has a folder in it.
-    seeds
-        How many, from `settings.seed`.
-    budget
-        Seconds of all seeds together.
-    done
-        Called after each generation, with the number of the search, from 0.
+    Args:
+        settings, generations, **workers: As of `run_search`.
+        out: Folder of the search. With several seeds, each has a folder in it.
+        seeds: How many, from `settings.seed`.
+        budget: Seconds of all seeds together.
+        done: Called after each generation, with the number of the search, from 0.
 
-    Returns
-    -------
-    dict
-        What result.json holds.
-
-    Raises
-    ------
-    BfenvError
-        As `run_search` does.
+    Raises:
+        BfenvError: As `run_search` does.
     """
     check_integer("seeds", seeds, 1)
     if budget is not None:

@@ -21,31 +21,22 @@ OPTIONS = (  # of the command that are written alike
 class SearchSettings:
     """What a search depends on, except for its length.
 
-    Parameters
-    ----------
-    workloads, loads, split, slice_jobs, shakes, shake_seconds
-        The jobs, see `make_cases`.
-    method
-        "gp" or "cma-es".
-    options
-        Options of `easy` that candidates have, see `read_template`.
-    searched
-        Options of `easy` to find expressions for, the order first; "cma-es" finds only the order.
-    starts
-        Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers of one
-        instead of the weights of a scorer.
-    hidden
-        Hidden units of the scorer of "cma-es"; 0 is linear.
-    covariance
-        Of the distribution that "cma-es" draws from: "full", or "diagonal" for many weights.
-    population
-        Candidates of a generation.
-    cases
-        Cases of each workload that a generation is scored on.
-    tolerated_wait
-        Multiple of EASY's longest wait up to which there is no penalty, see `combine`.
-    seed
-        Random seed.
+    Args:
+        workloads, loads, split, slice_jobs, shakes, shake_seconds: The jobs, see `make_cases`.
+        method: "gp" or "cma-es".
+        options: Options of `easy` that candidates have, see `read_template`.
+        searched: Options of `easy` to find expressions for, the order first; "cma-es" finds only
+            the order.
+        starts: Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers
+            of one instead of the weights of a scorer.
+        hidden: Hidden units of the scorer of "cma-es"; 0 is linear.
+        covariance: Of the distribution that "cma-es" draws from: "full", or "diagonal" for many
+            weights.
+        population: Candidates of a generation.
+        cases: Cases of each workload that a generation is scored on.
+        tolerated_wait: Multiple of EASY's longest wait up to which there is no penalty, see
+            `combine`.
+        seed: Random seed.
     """
 
     workloads: tuple[str, ...]
@@ -94,17 +85,10 @@ class SearchSettings:
             check_integer(name, getattr(self, name), least)
 
     def command(self, generations: int) -> str:
-        """Return the command that makes the same search again.
+        """Return the shell command that makes the same search again, with "DIR" as the folder.
 
-        Parameters
-        ----------
-        generations
-            How many the search has made.
-
-        Returns
-        -------
-        str
-            A shell command, with "DIR" as the folder.
+        Args:
+            generations: How many the search has made.
         """
         words = ["bfenv", "search"]
         for workload in self.workloads:

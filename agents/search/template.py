@@ -46,12 +46,8 @@ class Template(NamedTuple):
     def policy(self, expressions: Sequence[str], point: tuple[float, ...] = ()) -> str:
         """Return the expression of a policy.
 
-        Parameters
-        ----------
-        expressions
-            Those of the options `searched`.
-        point
-            Where each tuned number is in its range, from 0 to 1.
+        * `expressions`: those of the options `searched`.
+        * `point`: where each tuned number is in its range, from 0 to 1.
         """
         values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]
         items = [
@@ -65,11 +61,8 @@ class Template(NamedTuple):
 def read_template(text: str, searched: tuple[str, ...] = ("order",)) -> Template:
     """Read the options of a template.
 
-    Raises
-    ------
-    BfenvError
-        If a range is not of two positive numbers, an option that is searched for is given, or
-        `easy` does not take the options.
+    Raises BfenvError if a range is not of two positive numbers, an option that is searched for is
+    given, or `easy` does not take the options.
     """
     given = parse_name(f"easy({text})").options
     for option in searched:

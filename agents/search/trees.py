@@ -48,10 +48,7 @@ class Limits(NamedTuple):
 def parse_tree(text: str) -> Tree:
     """Read an expression as a tree.
 
-    Raises
-    ------
-    PolicyError
-        If it cannot be read; the message points at the column.
+    Raises PolicyError if it cannot be read; the message points at the column.
     """
     parse_expression(text)
     return _from_ast(ast.parse(text.strip(), mode="eval").body)

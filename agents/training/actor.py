@@ -30,10 +30,7 @@ class States(NamedTuple):
 class Actor:
     """Acts with any network on any device.
 
-    Parameters
-    ----------
-    network
-        Its weights are read at each call.
+    * `network`: its weights are read at each call.
     """
 
     def __init__(self, network: Scorer) -> None:
@@ -45,19 +42,11 @@ class Actor:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw actions, as likely as exp(score) among the legal ones.
 
-        Parameters
-        ----------
-        states
-            M states.
-        chosen
-            (B,) int64: in which of them.
-        uniform
-            (B,) float64 random numbers from [0, 1).
+        * `states`: m states.
+        * `chosen`: (B,) int64: in which of them.
+        * `uniform`: (B,) float64 random numbers from [0, 1).
 
-        Returns
-        -------
-        tuple[np.ndarray, np.ndarray, np.ndarray]
-            (B,) actions, the logarithms of their probabilities, and the values of the states.
+        Returns (B,) actions, the logarithms of their probabilities, and the values of the states.
         """
         scores, values = self.score(states, chosen)
         actions, log_probs = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.float32)
@@ -82,17 +71,11 @@ class Actor:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Evaluate actions.
 
-        Parameters
-        ----------
-        chosen
-            (B,) int64: which of the states that were loaded.
-        actions
-            (B,) int64, legal ones.
+        * `chosen`: (B,) int64: which of the states that were loaded.
+        * `actions`: (B,) int64, legal ones.
 
-        Returns
-        -------
-        tuple[np.ndarray, np.ndarray, np.ndarray]
-            (B,) logarithms of probabilities, entropies of the choices, and values of the states.
+        Returns (B,) logarithms of probabilities, entropies of the choices, and values of the
+        states.
         """
         rows, taken = self._tensors((chosen, actions))
         # `index_select` copies whole rows, which indexing does number by number
@@ -127,18 +110,11 @@ def draw(
 ) -> None:
     """Draw actions as likely as exp(score) among the legal ones.
 
-    Parameters
-    ----------
-    scores
-        (B, window + 1) of the chosen states.
-    mask
-        (M, window + 1) bool: which actions are legal.
-    chosen
-        (B,) int64: which of the M states.
-    uniform
-        (B,) random numbers from [0, 1).
-    actions, log_probs
-        (B,) are filled.
+    * `scores`: (B, window + 1) of the chosen states.
+    * `mask`: (M, window + 1) bool: which actions are legal.
+    * `chosen`: (B,) int64: which of the M states.
+    * `uniform`: (B,) random numbers from [0, 1).
+    * `actions`, `log_probs`: (B,) are filled.
     """
     for i in range(len(chosen)):
         legal = mask[chosen[i]]

@@ -21,14 +21,9 @@ class Adam:
     networks have so few weights that torch takes longer to keep account of them than to change
     them. It works on the CPU, wherever the network is.
 
-    Parameters
-    ----------
-    network
-        Its weights, and their gradients, become views of `weights` and `gradient`.
-    rate
-        The learning rate, which can be changed at any time.
-    max_norm
-        Longer gradients are shortened to it.
+    * `network`: its weights, and their gradients, become views of `weights` and `gradient`.
+    * `rate`: the learning rate, which can be changed at any time.
+    * `max_norm`: longer gradients are shortened to it.
     """
 
     def __init__(self, network: nn.Module, rate: float, max_norm: float) -> None:

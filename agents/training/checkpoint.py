@@ -15,9 +15,8 @@ from torch import nn
 from bfenv.agents.training.adam import Adam
 from bfenv.agents.training.episodes import Episodes
 from bfenv.agents.training.run_folder import Progress
-from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import load_arrays, write_atomically
 
 FORMAT = "bfenv checkpoint 3"
 NETWORK = "network/"  # begins the names of weights
@@ -52,10 +51,7 @@ def load_checkpoint(
 ) -> Progress:
     """Bring everything to the state of a checkpoint. No code in the file is run.
 
-    Raises
-    ------
-    BfenvError
-        If the file is not a checkpoint of this training.
+    Raises BfenvError if the file is not a checkpoint of this training.
     """
     try:
         arrays = load_arrays(path)

@@ -30,10 +30,7 @@ class Point(NamedTuple):
 def read_curves(folder: Path) -> list[Point]:
     """Read the validations of every training in a folder and below it.
 
-    Raises
-    ------
-    BfenvError
-        If there are none.
+    Raises BfenvError if there are none.
     """
     found = sorted(path.parent for path in folder.rglob("progress.csv"))
     settings = [find_settings(str(path / "settings.yaml")).as_dict() for path in found]
@@ -66,10 +63,7 @@ def curves_csv(points: list[Point]) -> str:
 def draw_curves(points: list[Point], path: Path) -> None:
     """Draw medians over seeds, and bands from the lowest to the highest; needs matplotlib.
 
-    Raises
-    ------
-    BfenvError
-        As `write_figure`.
+    Raises BfenvError as `write_figure`.
     """
     write_figure(path, draw=lambda: _figure(points), dpi=120)
 

@@ -40,11 +40,8 @@ class Episodes:
     def reset(self, seed: int | Sequence[int]) -> None:
         """Open an episode in every environment.
 
-        Parameters
-        ----------
-        seed
-            One for each environment, or s, which stands for s, s + 1 and so on. Environments with
-            the same seed play the same jobs, episode by episode.
+        * `seed`: one for each environment, or s, which stands for s, s + 1 and so on. Environments
+          with the same seed play the same jobs, episode by episode.
         """
         count = self.envs.num_envs
         seeds = [seed + i for i in range(count)] if isinstance(seed, int) else list(seed)
@@ -124,10 +121,7 @@ def separate_splits(source: EpisodeSource) -> None:
     job of a training is validated on at another load, and none that is validated on is in another
     load's test split.
 
-    Raises
-    ------
-    BfenvError
-        If too few jobs are left for an episode.
+    Raises BfenvError if too few jobs are left for an episode.
     """
     alike = defaultdict(list)  # the traces of the same jobs
     for k, trace in enumerate(source.traces):

@@ -28,18 +28,12 @@ def group_advantages(
     advantage of an action at time s is the sum of exp(-(t - s) / horizon) d(R - M)(t) over t > s.
     It ends with the rollout of any of the group that has not ended its episode.
 
-    Parameters
-    ----------
-    reward, seconds, over
-        (T, N) of a rollout that the environments of each group began with episodes of the same
-        jobs. What follows the first episode of an environment does not count.
-    settings
-        `group_size`, `horizon` and `reward_scale`.
+    * `reward`, `seconds`, `over`: (T, N) of a rollout that the environments of each group began
+      with episodes of the same jobs. What follows the first episode of an environment does not
+      count.
+    * `settings`: `group_size`, `horizon` and `reward_scale`.
 
-    Returns
-    -------
-    tuple[np.ndarray, np.ndarray]
-        (T, N) advantages, and which actions belong to first episodes.
+    Returns (T, N) advantages, and which actions belong to first episodes.
     """
     reward, seconds = (part.astype(float) for part in (reward, seconds))
     before = np.zeros_like(over)  # whether the first episode ended before

@@ -39,12 +39,8 @@ class Scorer(nn.Module):
 
     Zaheer et al., Deep Sets, 2017, is the source of the pooling.
 
-    Parameters
-    ----------
-    job_features, cluster_features
-        Columns of the observation's "queue" and "cluster".
-    hidden
-        Units of each layer.
+    * `job_features`, `cluster_features`: columns of the observation's "queue" and "cluster".
+    * `hidden`: units of each layer.
     """
 
     def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
@@ -63,15 +59,10 @@ class Scorer(nn.Module):
     def forward(self, queue: Tensor, profile: Tensor, cluster: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores of the actions and the values.
 
-        Parameters
-        ----------
-        queue, profile, cluster
-            (B, window, job_features), (B, PROFILE) and (B, cluster_features) float32: observations
+        * `queue`, `profile`, `cluster`: (B, window, job_features), (B, PROFILE) and (B,
+          cluster_features) float32: observations
 
-        Returns
-        -------
-        tuple[Tensor, Tensor]
-            (B, window + 1) scores, MASKED for jobs that are not legal, and (B,) values.
+        Returns (B, window + 1) scores, MASKED for jobs that are not legal, and (B,) values.
         """
         # `index_select` and `index_add`, because the gradient of indexing is slow.
         batch, window, features = queue.shape
@@ -146,10 +137,7 @@ NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "ranker": Ranker}
 def check_device(name: str) -> None:
     """Check that torch can compute on a device, such as "cpu" or "cuda".
 
-    Raises
-    ------
-    BfenvError
-        If it cannot.
+    Raises BfenvError if it cannot.
     """
     try:
         torch.zeros(1, device=name)
@@ -165,14 +153,9 @@ def best_actions(
 ) -> np.ndarray:
     """Return the legal actions with the highest scores, (B,) int64.
 
-    Parameters
-    ----------
-    network
-        On any device.
-    observation
-        Of B environments.
-    mask
-        (B, window + 1) bool: which actions are legal.
+    * `network`: on any device.
+    * `observation`: of B environments.
+    * `mask`: (B, window + 1) bool: which actions are legal.
     """
     device = next(network.parameters()).device
     scores, _ = network(*(torch.from_numpy(observation[key]).to(device) for key in OBSERVATION))

@@ -32,19 +32,11 @@ class OrderTeacher:
     is its wait over the age guard's limit. With `reservations="chosen"` that is
     EASY in this order.
 
-    Parameters
-    ----------
-    order
-        An expression in the quantities of `bfenv.knowledge.user_history`.
-    age, weight
-        From which age on jobs come the earlier the older they are, and how much.
-    envs
-        A vector of environments.
+    * `order`: an expression in the quantities of `bfenv.knowledge.user_history`.
+    * `age`, `weight`: from which age on jobs come the earlier the older they are, and how much.
+    * `envs`: a vector of environments.
 
-    Raises
-    ------
-    PolicyError
-        If the expression cannot be read; the message points at the column.
+    Raises PolicyError if the expression cannot be read; the message points at the column.
     """
 
     def __init__(self, order: str, age: float, weight: float, envs: BackfillVectorEnv) -> None:

@@ -265,16 +265,11 @@ def embed(embedding, shift, context, begin, pooled):
 def embed_backward(d_embedding, embedding, d_pooled, begin, d_shift):
     """Go back through `embed`.
 
-    Parameters
-    ----------
-    d_embedding
-        Holds what comes through the scores of legal jobs; becomes the gradient before `embed`.
-    embedding, begin
-        As `embed` left them.
-    d_pooled
-        Its first half becomes what each job gets of it.
-    d_shift
-        Is filled.
+    * `d_embedding`: holds what comes through the scores of legal jobs; becomes the gradient before
+      `embed`.
+    * `embedding`, `begin`: as `embed` left them.
+    * `d_pooled`: its first half becomes what each job gets of it.
+    * `d_shift`: is filled.
     """
     zero, width = np.float32(0), d_shift.shape[1]
     for i in range(len(d_shift)):
@@ -316,16 +311,11 @@ def shift_and_cut(second, shift, begin):
 def second_backward(second, d_own, weight, begin, d_shift):
     """Go back from the scores of legal jobs through `shift_and_cut`.
 
-    Parameters
-    ----------
-    second
-        As `shift_and_cut` left it; becomes its own gradient.
-    d_own, weight
-        (n,) gradients by the scores, and (hidden,) the weights that they are computed with.
-    begin
-        See `pack`.
-    d_shift
-        Is filled.
+    * `second`: as `shift_and_cut` left it; becomes its own gradient.
+    * `d_own`, `weight`: (n,) gradients by the scores, and (hidden,) the weights that they are
+      computed with.
+    * `begin`: see `pack`.
+    * `d_shift`: is filled.
     """
     zero, width = np.float32(0), d_shift.shape[1]
     for i in range(len(d_shift)):
@@ -344,16 +334,12 @@ def second_backward(second, d_own, weight, begin, d_shift):
 def evaluate(own, outputs, begin, slot, can_pass, actions, log_probs, entropy, log_total):
     """Compute logarithms of probabilities, and entropies.
 
-    Parameters
-    ----------
-    own, outputs
-        (n,) scores of legal jobs; the first of the (B, 2) outputs is the score of the pass.
-    begin, slot
-        See `pack`.
-    can_pass, actions
-        (B,)
-    log_probs, entropy, log_total
-        (B,) are filled; the last is the logarithm of the sum of exp(score).
+    * `own`, `outputs`: (n,) scores of legal jobs; the first of the (B, 2) outputs is the score of
+      the pass.
+    * `begin`, `slot`: see `pack`.
+    * `can_pass`, `actions`: (B,)
+    * `log_probs`, `entropy`, `log_total`: (B,) are filled; the last is the logarithm of the sum of
+      exp(score).
     """
     zero = np.float32(0)
     for i in range(len(actions)):

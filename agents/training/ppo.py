@@ -41,9 +41,8 @@ from bfenv.agents.training.networks import (
 )
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.packed_passes import new_actor
-from bfenv.agents.training.run_folder import Progress, Report, RunFolder
+from bfenv.agents.training.run_folder import Progress, Report, RunFolder, Validation
 from bfenv.agents.training.settings import ORDER, TrainSettings, command
-from bfenv.agents.training.validation import Validation
 from bfenv.core.kernel import kernel
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import VERSION
@@ -96,28 +95,14 @@ def train(
     Trained twice with the same settings on the CPU, the weights are the same to the last bit, also
     if a training is interrupted and resumed. On a GPU sums are not in a fixed order.
 
-    Parameters
-    ----------
-    settings
-        See `bfenv.agents.training.settings`.
-    folder
-        Is created if needed.
-    resume
-        Continue from the folder's checkpoint, if there is one.
-    tensorboard
-        Also write the progress for TensorBoard.
-    report
-        Is called after each update.
+    * `settings`: see `bfenv.agents.training.settings`.
+    * `folder`: is created if needed.
+    * `resume`: continue from the folder's checkpoint, if there is one.
+    * `tensorboard`: also write the progress for TensorBoard.
+    * `report`: is called after each update.
 
-    Returns
-    -------
-    Path
-        The file of the agent.
-
-    Raises
-    ------
-    BfenvError
-        If a setting is wrong, or the folder has another training in it.
+    Returns the file of the agent. Raises BfenvError if a setting is wrong, or the folder has
+    another training in it.
     """
     torch.set_num_threads(settings.threads)
     check_device(settings.device)
@@ -265,18 +250,11 @@ def advantages(
     With s the state of a choice, s' that of the next, R and g the rewards and the discount between
     them, delta = R + g V(s') - V(s), and the advantage of s is delta + lambda g times that of s'.
 
-    Parameters
-    ----------
-    rollout
-        See `collect`.
-    settings
-        `gamma`, `horizon`, `gae_lambda` and `reward_scale`.
+    * `rollout`: see `collect`.
+    * `settings`: `gamma`, `horizon`, `gae_lambda` and `reward_scale`.
 
-    Returns
-    -------
-    tuple[np.ndarray, np.ndarray, np.ndarray]
-        (T, N) advantages, targets of the value, and where both are known: at choices that an end of
-        the episode or another choice follows.
+    Returns (T, N) advantages, targets of the value, and where both are known: at choices that an
+    end of the episode or another choice follows.
     """
     choice, over, values = rollout.choice, rollout.over, rollout.value
     reward: np.ndarray = rollout.reward * np.float32(settings.reward_scale)
@@ -364,20 +342,13 @@ def loss(
         value_loss = mean of (value - target)^2
         loss = policy_loss - entropy_weight (mean of entropy) + value_weight value_loss
 
-    Parameters
-    ----------
-    log_prob, entropy, value
-        (B,) what the network makes of the choices now.
-    part
-        (B,) int64: which of the M states they are made in.
-    old_log_prob, advantage, target
-        (M,) what the actions were drawn with, their advantages, and targets of the values.
-    value_weight, entropy_weight, clip
-        See `TrainSettings`.
-    gradients
-        (3, B) are filled: those of the loss by `log_prob`, `entropy` and `value`.
-    sums
-        (5,) to which both losses, entropy, divergence, and share of clipped ratios are added.
+    * `log_prob`, `entropy`, `value`: (B,) what the network makes of the choices now.
+    * `part`: (B,) int64: which of the M states they are made in.
+    * `old_log_prob`, `advantage`, `target`: (M,) what the actions were drawn with, their
+      advantages, and targets of the values.
+    * `value_weight`, `entropy_weight`, `clip`: see `TrainSettings`.
+    * `gradients`: (3, B) are filled: those of the loss by `log_prob`, `entropy` and `value`.
+    * `sums`: (5,) to which both losses, entropy, divergence, and share of clipped ratios are added.
     """
     count = len(part)
     mean = square = 0.0

@@ -5,14 +5,68 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from bfenv.agents.player import Choose, play_traces
+from bfenv.agents.search.objective import OUTCOME, WAIT_MARGIN
+from bfenv.agents.training.episodes import separate_splits
 from bfenv.agents.training.settings import TrainSettings, find_settings, write_settings
-from bfenv.agents.training.validation import Score
+from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.envs.settings import EnvSettings
+from bfenv.envs.vector import BackfillVectorEnv
+
+
+class Score(NamedTuple):
+    """How an agent did on all validation traces."""
+
+    ratio: float  # geometric mean of its mean bounded slowdown over EASY's
+    wait_ratio: float  # its longest wait over EASY's, the worst of the traces
+    slowdown: float  # mean of the mean bounded slowdowns
+    easy_slowdown: float
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What agents are chosen by, the lowest first; those beyond WAIT_MARGIN come last."""
+        return self.wait_ratio > WAIT_MARGIN, self.ratio
+
+
+class Validation:
+    """The validation split of some of the traces of a training, each one episode."""
+
+    def __init__(self, settings: TrainSettings) -> None:
+        environment = {
+            **settings.environment,
+            "split": "validation",
+            "episode_jobs": None,
+            "max_episode_steps": None,
+        }
+        load = settings.environment.get("load")
+        loads = len(load) if isinstance(load, list | tuple) else 1
+        count = min(len(settings.workload) * loads, settings.validation_traces)
+        self.envs = BackfillVectorEnv(
+            count, list(settings.workload), "disabled", **cast(EnvSettings, environment)
+        )
+        separate_splits(self.envs.batch.source)
+        traces = len(self.envs.batch.source.traces)
+        self.traces = np.unique(np.linspace(0, traces - 1, count).round().astype(int)).tolist()
+
+    def score(self, choose: Choose) -> Score:
+        """Play every trace once, with actions chosen from observations and masks."""
+        metrics = play_traces(self.envs, self.traces, choose)
+        own, wait, easy, easy_wait = (
+            np.array([each[name] for each in metrics]) for name in OUTCOME
+        )
+        return Score(
+            float(np.exp(np.log(own / easy).mean())),
+            float((wait / np.maximum(easy_wait, MINUTE)).max()),
+            float(own.mean()),
+            float(easy.mean()),
+        )
+
 
 COLUMNS = (
     "update",
@@ -63,12 +117,8 @@ class Progress:
     def row(self, batch: int, metrics: list[dict[str, float]]) -> dict[str, Any]:
         """Return the row of the latest update.
 
-        Parameters
-        ----------
-        batch
-            Number of actions in an update.
-        metrics
-            Of the episodes that ended in it.
+        * `batch`: number of actions in an update.
+        * `metrics`: of the episodes that ended in it.
         """
         own = [each["mean_bounded_slowdown"] for each in metrics]
         reference = [each.get("reference_bounded_slowdown", np.nan) for each in metrics]
@@ -94,21 +144,13 @@ class Progress:
 class RunFolder:
     """The settings, the progress, the checkpoint and the agent of one training.
 
-    Parameters
-    ----------
-    path
-        Is created if needed.
-    settings
-        Are written to it, or compared with those that are there.
-    resume
-        Whether the folder may have a training of these settings in it.
-    tensorboard
-        Also write the progress for TensorBoard, which must be installed.
+    * `path`: is created if needed.
+    * `settings`: are written to it, or compared with those that are there.
+    * `resume`: whether the folder may have a training of these settings in it.
+    * `tensorboard`: also write the progress for TensorBoard, which must be installed.
 
-    Raises
-    ------
-    BfenvError
-        If the folder has another training in it, any if `resume` is not set, or other files.
+    Raises BfenvError if the folder has another training in it, any if `resume` is not set, or other
+    files.
     """
 
     def __init__(

@@ -34,10 +34,8 @@ LEAST_ONE = (
 class TrainSettings:
     """How an agent is trained.
 
-    Raises
-    ------
-    BfenvError
-        If a value is of the wrong kind or out of range.
+    Raises:
+        BfenvError: If a value is of the wrong kind or out of range.
     """
 
     workload: Sequence[str] = ("lublin",)  # what episodes are taken from
@@ -142,10 +140,8 @@ class TrainSettings:
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as YAML and JSON have them.
 
-        Raises
-        ------
-        BfenvError
-            If YAML has no such value.
+        Raises:
+            BfenvError: If YAML has no such value.
         """
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         own = {name: _plain(name, value) for name, value in values.pop("environment").items()}
@@ -162,25 +158,15 @@ def presets() -> dict[str, dict[str, Any]]:
 
 
 def find_settings(preset: str = DEFAULT) -> TrainSettings:
-    """Find the settings of a preset, or of a file that is written like `presets.yaml`.
+    """Return the settings of a preset, or of a file that is written like `presets.yaml`.
 
-    Parameters
-    ----------
-    preset
-        A name; "FILE.yaml" for a file with one preset, or "FILE.yaml:NAME".
+    Args:
+        preset: A name; "FILE.yaml" for a file with one preset, or "FILE.yaml:NAME".
 
-    Returns
-    -------
-    TrainSettings
-        Checked; see `change` to alter some.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such preset.
-    BfenvError
-        If the file cannot be read, has several presets and none is named, or a setting is unknown
-        or has a bad value.
+    Raises:
+        UnknownNameError: If there is no such preset.
+        BfenvError: If the file cannot be read, has several presets and none is named, or a setting
+            is unknown or has a bad value.
     """
     path, _, name = preset.rpartition(":") if ".yaml:" in preset else (preset, "", "")
     known = presets()
@@ -204,33 +190,23 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
 
 
 def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings:
-    """Change some of the settings of a training.
+    """Return the settings of a training with some of them changed, and checked.
 
-    Parameters
-    ----------
-    settings
-        Is not changed itself.
-    changes
-        New values by name of the field. Those of `environment` are merged with the old ones.
+    Args:
+        settings: Is not changed itself.
+        changes: New values by name of the field. Those of `environment` are merged with the old
+            ones.
 
-    Returns
-    -------
-    TrainSettings
-        Checked.
+    Raises:
+        UnknownNameError: If there is no such setting.
+        BfenvError: If a value is of the wrong kind or out of range.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such setting.
-    BfenvError
-        If a value is of the wrong kind or out of range.
-
-    Examples
-    --------
-    >>> from bfenv.agents.training import change, find_settings
-    >>> settings = change(find_settings("scorer"), {"steps": 10_000, "environment": {"window": 32}})
-    >>> settings.steps, settings.environment["window"]
-    (10000, 32)
+    Examples:
+        >>> from bfenv.agents.training import change, find_settings
+        >>> changes = {"steps": 10_000, "environment": {"window": 32}}
+        >>> settings = change(find_settings("scorer"), changes)
+        >>> settings.steps, settings.environment["window"]
+        (10000, 32)
     """
     for name in changes:
         if name not in NAMES:
@@ -248,10 +224,7 @@ def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings
 def read_changes(assignments: Sequence[str]) -> dict[str, Any]:
     """Read changes such as "learning_rate=3e-4" and "environment.window=64"; values are YAML.
 
-    Raises
-    ------
-    BfenvError
-        If one cannot be read.
+    Raises BfenvError if one cannot be read.
     """
     changes: dict[str, Any] = {}
     for text in assignments:

@@ -1,29 +1,97 @@
-"""What has changed since the last pass, and what therefore need not be considered again."""
+"""What has changed since the last pass, and what therefore need not be considered again.
 
+Lawson and Smirni 2002, line 3 of Figure 2 and section 2.2. The profile holds the running jobs, the
+reservations, and every pivot or trial with a promised start.
+"""
+
+import bfenv.baselines.multiqueue.memory as at
 from bfenv.baselines.multiqueue.memory import (
-    BEGUN,
-    GAINED,
-    HIGHEST,
-    LAST_PASS,
-    LEFT_FREE,
-    LEFT_WAITING,
-    LOWEST,
-    NEXT_PROMISE,
-    QUEUED,
-    SEEN,
-    SETTLED,
-    TO_BE_TRIED,
-    UNTRIED,
+    length_of,
+    next_priority,
     note_stage,
+    partition_of,
     stage_of,
 )
-from bfenv.baselines.multiqueue.partitions import partition_of
-from bfenv.baselines.multiqueue.promises import put_back, reserve_requested, withdraw
-from bfenv.baselines.reservations import NONE, bring_up_to_now
+from bfenv.baselines.reservations import NONE, bring_up_to_now, move_up
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
-from bfenv.core.profile import rebuild
+from bfenv.core.profile import anchor_point, fits, place, rebuild, release, reserve
+
+
+@kernel
+def promise(cluster, jobs, memory, job):
+    """Line 3: return the earliest start (s) that delays no promise of equal or higher priority.
+
+    A start promised before is kept, or moves to an earlier time. Promises of lower priority that
+    are in the way are lost.
+    """
+    promised_start, priority = memory.promises.planned_start, jobs.priority
+    if promised_start[job] != NONE and memory.state[at.SETTLED]:
+        return promised_start[job]
+    if priority[job] > memory.state[at.LOWEST]:
+        for other in waiting(cluster):
+            if promised_start[other] != NONE and priority[other] < priority[job]:
+                _take_out(cluster, jobs, memory, other)
+    size, length = jobs.size[job], length_of(cluster, jobs, memory, job)
+    if promised_start[job] == NONE:
+        promised_start[job] = place(memory.promises.profile, size, length, now(cluster))
+    elif move_up(memory.promises, job, size, length, now(cluster)):
+        memory.state[at.GAINED] = 1
+    memory.state[at.NEXT_PROMISE] = min(memory.state[at.NEXT_PROMISE], promised_start[job])
+    put_back(cluster, jobs, memory, priority[job])
+    return promised_start[job]
+
+
+@kernel
+def put_back(cluster, jobs, memory, above):
+    """Put promises of priorities below `above` into the profile; drop those without room."""
+    profile, promised_start = memory.promises.profile, memory.promises.planned_start
+    priority = next_priority(cluster, jobs, memory, above)
+    while priority > at.NO_PRIORITY:
+        for job in waiting(cluster):
+            if promised_start[job] == NONE or jobs.priority[job] != priority:
+                continue
+            begin, length = promised_start[job], length_of(cluster, jobs, memory, job)
+            if begin >= now(cluster) and fits(profile, jobs.size[job], length, begin):
+                reserve(profile, jobs.size[job], begin, begin + length)
+            else:
+                promised_start[job] = NONE
+        priority = next_priority(cluster, jobs, memory, priority)
+
+
+@kernel
+def withdraw(cluster, jobs, memory, job):
+    """Take a promised start back, if there is one."""
+    if memory.promises.planned_start[job] != NONE:
+        _take_out(cluster, jobs, memory, job)
+        memory.promises.planned_start[job] = NONE
+        memory.state[at.GAINED] = 1
+
+
+@kernel
+def _take_out(cluster, jobs, memory, job):
+    """Release what the profile holds, from now on, for a promised start."""
+    begin = memory.promises.planned_start[job]
+    end = begin + length_of(cluster, jobs, memory, job)
+    if end > now(cluster):
+        release(memory.promises.profile, jobs.size[job], max(begin, now(cluster)), end)
+
+
+@kernel
+def reserve_requested(cluster, jobs, memory):
+    """Section 2.2: reserve the earliest time from the requested start on, and keep it."""
+    profile = memory.promises.profile
+    for job in waiting(cluster):
+        if jobs.requested_start[job] == 0:
+            continue
+        size, estimate, begin = jobs.size[job], jobs.estimate[job], memory.reserved_start[job]
+        # no reservation yet, or one that others have made impossible
+        if begin < now(cluster) or not fits(profile, size, estimate, begin):
+            earliest = max(now(cluster), jobs.requested_start[job])
+            begin = anchor_point(profile, size, estimate, earliest)
+            memory.reserved_start[job] = begin
+        reserve(profile, size, begin, begin + estimate)
 
 
 @kernel
@@ -38,14 +106,14 @@ def update(cluster, jobs, memory):
     kept, due = not memory.any_requested[0] and _followed(cluster, memory), 0
     if kept:
         due = _let_time_pass(cluster, jobs, memory)
-        any_missed = state[NEXT_PROMISE] < now(cluster)
+        any_missed = state[at.NEXT_PROMISE] < now(cluster)
         kept = memory.promises.profile.free[0] + due == free(cluster) and not any_missed
     if not kept:
         _start_over(cluster, jobs, memory)
         return skip_unchanged(cluster, memory, 0, 0, 0)
-    first_new_trial = state[UNTRIED]
+    first_new_trial = state[at.UNTRIED]
     first_new_job = _find_new(cluster, jobs, memory)
-    if first_new_job != state[LEFT_WAITING] or state[LOWEST] < state[HIGHEST]:
+    if first_new_job != state[at.LEFT_WAITING] or state[at.LOWEST] < state[at.HIGHEST]:
         _find_pivots(cluster, jobs, memory)
     return skip_unchanged(cluster, memory, first_new_job, first_new_trial, due)
 
@@ -62,24 +130,24 @@ def skip_unchanged(cluster, memory, first_new_job, first_new_trial, due):
     only new jobs are considered.
     """
     state = memory.state
-    state[SETTLED] = state[LOWEST] >= state[HIGHEST] and not state[GAINED]
-    state[GAINED] = 0
-    if not state[SETTLED] or due > 0 or first_new_job != state[LEFT_WAITING]:
+    state[at.SETTLED] = state[at.LOWEST] >= state[at.HIGHEST] and not state[at.GAINED]
+    state[at.GAINED] = 0
+    if not state[at.SETTLED] or due > 0 or first_new_job != state[at.LEFT_WAITING]:
         return 0, 0
-    return (first_new_job if state[LEFT_FREE] == free(cluster) else 0), first_new_trial
+    return (first_new_job if state[at.LEFT_FREE] == free(cluster) else 0), first_new_trial
 
 
 @kernel
 def remember(cluster, memory):
     """Note how the pass leaves the machine, and ask to be woken for the reservations."""
     state = memory.state
-    state[LAST_PASS] = cluster.state[PASSES]
-    state[BEGUN] = 0
+    state[at.LAST_PASS] = cluster.state[PASSES]
+    state[at.BEGUN] = 0
     for job in started(cluster):
-        memory.begun[state[BEGUN]] = job
-        state[BEGUN] += 1
-    state[LEFT_FREE] = free(cluster)
-    state[LEFT_WAITING] = len(waiting(cluster)) - state[BEGUN]
+        memory.begun[state[at.BEGUN]] = job
+        state[at.BEGUN] += 1
+    state[at.LEFT_FREE] = free(cluster)
+    state[at.LEFT_WAITING] = len(waiting(cluster)) - state[at.BEGUN]
     if memory.any_requested[0]:
         for job in waiting(cluster):
             wake_at(cluster, memory.reserved_start[job])
@@ -89,22 +157,22 @@ def remember(cluster, memory):
 def _followed(cluster, memory):
     """Return whether this is the next pass, and the last one's starts really were made."""
     state, last_time = memory.state, memory.promises.profile.time[0]
-    for job in memory.begun[: state[BEGUN]]:
+    for job in memory.begun[: state[at.BEGUN]]:
         if cluster.start[job] != last_time and cluster.trial_start[job] != last_time:
             return False
-    return cluster.state[PASSES] == state[LAST_PASS] + 1
+    return cluster.state[PASSES] == state[at.LAST_PASS] + 1
 
 
 @kernel
 def _let_time_pass(cluster, jobs, memory):
     """Release what has ended early; return the processors that promised starts take now."""
     if bring_up_to_now(memory.promises, cluster, jobs):
-        memory.state[GAINED] = 1
-    if memory.state[NEXT_PROMISE] > now(cluster):
+        memory.state[at.GAINED] = 1
+    if memory.state[at.NEXT_PROMISE] > now(cluster):
         return 0
     due = 0
-    memory.state[NEXT_PROMISE] = FOREVER
-    for job in memory.untried[: memory.state[UNTRIED]]:
+    memory.state[at.NEXT_PROMISE] = FOREVER
+    for job in memory.untried[: memory.state[at.UNTRIED]]:
         due += _processors_due(cluster, jobs, memory, job)
     for job in memory.pivot:
         if job != NONE:
@@ -116,7 +184,7 @@ def _let_time_pass(cluster, jobs, memory):
 def _processors_due(cluster, jobs, memory, job):
     """Return the processors that a pivot or trial takes now, and note its promised start."""
     promised_start = memory.promises.planned_start[job]
-    memory.state[NEXT_PROMISE] = min(memory.state[NEXT_PROMISE], promised_start)
+    memory.state[at.NEXT_PROMISE] = min(memory.state[at.NEXT_PROMISE], promised_start)
     return jobs.size[job] if promised_start == now(cluster) else 0
 
 
@@ -124,14 +192,14 @@ def _processors_due(cluster, jobs, memory, job):
 def _start_over(cluster, jobs, memory):
     """Make the profile of what runs, of reservations, and of the promises that still have room."""
     state = memory.state
-    state[UNTRIED] = state[SEEN] = 0
+    state[at.UNTRIED] = state[at.SEEN] = 0
     _find_new(cluster, jobs, memory)
     _find_pivots(cluster, jobs, memory)
     rebuild(memory.promises.profile, cluster, jobs)
     if memory.any_requested[0]:
         reserve_requested(cluster, jobs, memory)
     put_back(cluster, jobs, memory, FOREVER)
-    state[GAINED] = 1
+    state[at.GAINED] = 1
 
 
 @kernel
@@ -139,16 +207,16 @@ def _find_new(cluster, jobs, memory):
     """Return the position in the queue of the first job that came since the last pass."""
     queue, state = waiting(cluster), memory.state
     first_new = len(queue)
-    while first_new > 0 and queue[first_new - 1] >= state[SEEN]:
+    while first_new > 0 and queue[first_new - 1] >= state[at.SEEN]:
         first_new -= 1
     for job in queue[first_new:]:
         note_stage(jobs, memory, job)
-        if stage_of(cluster, memory, job) == TO_BE_TRIED:
-            memory.untried[state[UNTRIED]] = job
-            state[UNTRIED] += 1
-        state[LOWEST] = min(state[LOWEST], jobs.priority[job])
-        state[HIGHEST] = max(state[HIGHEST], jobs.priority[job])
-        state[SEEN] = job + 1
+        if stage_of(cluster, memory, job) == at.TO_BE_TRIED:
+            memory.untried[state[at.UNTRIED]] = job
+            state[at.UNTRIED] += 1
+        state[at.LOWEST] = min(state[at.LOWEST], jobs.priority[job])
+        state[at.HIGHEST] = max(state[at.HIGHEST], jobs.priority[job])
+        state[at.SEEN] = job + 1
     return first_new
 
 
@@ -160,12 +228,12 @@ def _find_pivots(cluster, jobs, memory):
         for job in waiting(cluster):
             if (
                 partition_of(memory.partitions, jobs, job) != p
-                or stage_of(cluster, memory, job) != QUEUED
+                or stage_of(cluster, memory, job) != at.QUEUED
             ):
                 continue
             if pivot_p == NONE or jobs.priority[job] > jobs.priority[pivot_p]:
                 pivot_p = job
-                if jobs.priority[job] == memory.state[HIGHEST]:
+                if jobs.priority[job] == memory.state[at.HIGHEST]:
                     break
         if memory.pivot[p] not in (pivot_p, NONE):
             withdraw(cluster, jobs, memory, memory.pivot[p])

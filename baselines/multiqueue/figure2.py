@@ -39,19 +39,16 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from bfenv.baselines.multiqueue.changes import remember, update
+import bfenv.baselines.multiqueue.memory as at
+from bfenv.baselines.multiqueue.changes import promise, remember, update
 from bfenv.baselines.multiqueue.memory import (
-    NO_PRIORITY,
-    QUEUED,
-    TO_BE_TRIED,
-    UNTRIED,
     new_memory,
     next_priority,
+    partition_of,
+    reassign_processors,
     records,
     stage_of,
 )
-from bfenv.baselines.multiqueue.partitions import partition_of, reassign_processors
-from bfenv.baselines.multiqueue.promises import promise
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer
@@ -83,14 +80,14 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
     if memory.any_requested[0]:
         _start_reservations(cluster, jobs, memory)
     priority = next_priority(cluster, jobs, memory, FOREVER)
-    while priority > NO_PRIORITY:
+    while priority > at.NO_PRIORITY:
         _execute_speculatively(cluster, jobs, memory, priority, first_trial)
         for job in waiting(cluster)[first_job:]:
             # one too large to start now matters as a pivot only
             if (
                 (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
                 and jobs.priority[job] == priority
-                and stage_of(cluster, memory, job) == QUEUED
+                and stage_of(cluster, memory, job) == at.QUEUED
             ):
                 _consider(cluster, jobs, memory, job)
         priority = next_priority(cluster, jobs, memory, priority)
@@ -115,14 +112,14 @@ def _start_reservations(cluster, jobs, memory):
 def _execute_speculatively(cluster, jobs, memory, priority, first):
     """Promise starts to the trials of one priority, and start those whose time has come."""
     kept = first
-    for job in memory.untried[first : memory.state[UNTRIED]]:
+    for job in memory.untried[first : memory.state[at.UNTRIED]]:
         is_next = jobs.priority[job] == priority
         if is_next and promise(cluster, jobs, memory, job) == now(cluster):
             _start(cluster, jobs, memory, job)
         else:
             memory.untried[kept] = job
             kept += 1
-    memory.state[UNTRIED] = kept
+    memory.state[at.UNTRIED] = kept
 
 
 @kernel
@@ -159,7 +156,7 @@ def _delays_no_pivot(cluster, jobs, memory, job):
 @kernel
 def _start(cluster, jobs, memory, job):
     """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    if stage_of(cluster, memory, job) == TO_BE_TRIED:
+    if stage_of(cluster, memory, job) == at.TO_BE_TRIED:
         try_start(cluster, jobs, job, memory.trial_length[0])
     else:
         start(cluster, jobs, job)
@@ -177,10 +174,7 @@ def with_queues(
 ) -> Policy:
     """Make a policy of Figure 2 with one queue more than `bounds`, of a family's options.
 
-    Raises
-    ------
-    PolicyError
-        If `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
+    Raises PolicyError if `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
     """
     lengths: dict[str, Any] = {
         name: check_integer(
@@ -209,19 +203,13 @@ def multiqueue(
 ) -> Policy:
     """Make a policy of multiple-queue backfilling.
 
-    Parameters
-    ----------
-    bounds
-        Estimates at which the next queue begins, ascending, in seconds or like "2h".
-    speculation
-        Length of a trial, in seconds or like "3min"; 0 for no trials.
-    tried_above
-        Jobs with estimates above it, in seconds or like "12min", are tried first.
+    Args:
+        bounds: Estimates at which the next queue begins, ascending, in seconds or like "2h".
+        speculation: Length of a trial, in seconds or like "3min"; 0 for no trials.
+        tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     limits: Any = bounds
     if isinstance(bounds, tuple):

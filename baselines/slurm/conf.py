@@ -92,13 +92,10 @@ def site_of(sizes: np.ndarray) -> Site:
 def read_conf(path: str | os.PathLike[str]) -> Site:
     """Read a slurm.conf.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    PolicyError
-        If a line cannot be read, there are no nodes or no partitions, a partition has a node that
-        is not there, or a plugin schedules that is not Slurm's own.
+    Raises:
+        FileNotFoundError: If there is no such file.
+        PolicyError: If a line cannot be read, there are no nodes or no partitions, a partition has
+            a node that is not there, or a plugin schedules that is not Slurm's own.
     """
     lines = _lines(path)
     settings = {name: value for line in lines if len(line) == 1 for name, value in line.items()}

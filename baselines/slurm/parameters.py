@@ -66,24 +66,17 @@ UNMODELLED = frozenset(
 def read_parameters(text: str, strict: bool = True) -> tuple[dict[str, int], list[str]]:
     """Read a SchedulerParameters string, as in "bf_window=2880,bf_continue".
 
-    Parameters
-    ----------
-    text
-        Settings with commas between them; case does not matter. Of several of a name, the last
-        counts.
-    strict
-        Whether to refuse what Slurm 22.05 does not know, instead of taking it for a setting that
-        is not modelled.
+    Args:
+        text: Settings with commas between them; case does not matter. Of several of a name, the
+            last counts.
+        strict: Whether to refuse what Slurm 22.05 does not know, instead of taking it for a setting
+            that is not modelled.
 
-    Returns
-    -------
-    tuple
+    Returns:
         The value of each of PARAMETERS, and the names of the settings that are not modelled.
 
-    Raises
-    ------
-    PolicyError
-        If Slurm has no such setting, or a value is not a number within Slurm's limits.
+    Raises:
+        PolicyError: If Slurm has no such setting, or a value is not a number within Slurm's limits.
     """
     values = {name: parameter.default for name, parameter in PARAMETERS.items()}
     unmodelled = []

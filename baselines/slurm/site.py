@@ -203,32 +203,26 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
 def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int = 1) -> Policy:
     """Make a policy that decides as Slurm's scheduler does.
 
-    Parameters
-    ----------
-    parameters
-        SchedulerParameters of slurm.conf, as in "bf_max_job_test=50,bf_window=2880". With `conf`,
-        they count instead of those of the same names there.
-    conf
-        Path of a site's slurm.conf: its nodes, partitions, priorities and SchedulerParameters.
-    cores_per_node
-        Without `conf`: processors of a node. Jobs share nodes, but a reservation takes whole nodes.
+    Args:
+        parameters: SchedulerParameters of slurm.conf, as in "bf_max_job_test=50,bf_window=2880".
+            With `conf`, they count instead of those of the same names there.
+        conf: Path of a site's slurm.conf: its nodes, partitions, priorities and
+            SchedulerParameters.
+        cores_per_node: Without `conf`: processors of a node. Jobs share nodes, but a reservation
+            takes whole nodes.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such `conf`.
-    PolicyError
-        If Slurm has no such setting, or a value is out of range. With `conf`, also if the file
-        cannot be read; the simulation raises it if the trace does not fit the site.
+    Raises:
+        FileNotFoundError: If there is no such `conf`.
+        PolicyError: If Slurm has no such setting, or a value is out of range. With `conf`, also if
+            the file cannot be read; the simulation raises it if the trace does not fit the site.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 20], processors=4
-    ... )
-    >>> bfenv.simulate(trace, "slurm").start
-    array([ 0, 60, 30])
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 20], processors=4
+        ... )
+        >>> bfenv.simulate(trace, "slurm").start
+        array([ 0, 60, 30])
     """
     cores_per_node = check_integer("cores_per_node", cores_per_node, 1, error=PolicyError)
     name = expression(

@@ -25,7 +25,7 @@ class Backfills(NamedTuple):
 
 
 def find_backfills(schedule: Schedule) -> Backfills:
-    """Find the backfilled jobs, and the time that each of them stole from the head.
+    """Return which jobs are backfilled, and the seconds that each of them stole from the head.
 
     Starts are judged in hindsight, by true runtimes (Tsafrir 2010, section 3.3). The head at a
     start is the first job, in submission order, that keeps waiting. Its true earliest start follows
@@ -34,22 +34,16 @@ def find_backfills(schedule: Schedule) -> Backfills:
     the order in which EASY scans the queue. Killed trials hold processors like any other job. A job
     does not wait during its trial.
 
-    Returns
-    -------
-    Backfills
-        Which jobs are backfilled, and the seconds that each stole.
+    Examples:
+        Job 1 is the head, and waits for job 0; job 2 passes it.
 
-    Examples
-    --------
-    Job 1 is the head, and waits for job 0; job 2 passes it.
-
-    >>> import bfenv
-    >>> from bfenv.analysis import find_backfills
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
-    ... )
-    >>> find_backfills(bfenv.simulate(trace, "easy")).backfilled
-    array([False, False,  True])
+        >>> import bfenv
+        >>> from bfenv.analysis import find_backfills
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
+        ... )
+        >>> find_backfills(bfenv.simulate(trace, "easy")).backfilled
+        array([False, False,  True])
     """
     count = len(schedule.trace)
     runs = _runs(schedule)
@@ -71,9 +65,7 @@ def head_promises(schedule: Schedule) -> np.ndarray:
     time. EASY in submission order keeps every promise, however wrong the estimates are. A policy
     that lets jobs pass the head may break promises.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) int64 seconds, -1 for no promise.
     """
     jobs, start = schedule.trace.jobs, schedule.start

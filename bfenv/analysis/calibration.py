@@ -40,25 +40,18 @@ VERDICTS_MEANING = (
 def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
     """Compare a schedule with the logged one of the same jobs.
 
-    Parameters
-    ----------
-    schedule
-        A simulated schedule.
-    logged
-        What the site's scheduler did, see `logged_schedule`.
+    Args:
+        schedule: A simulated schedule.
+        logged: What the site's scheduler did, see `logged_schedule`.
 
-    Returns
-    -------
-    dict
+    Returns:
         "log_mean_wait_ratio" and "log_median_wait_ratio" are the schedule's mean and median wait
         over the logged ones, NaN if the latter are 0. "log_rank_correlation" is Spearman's
         coefficient of the waits, NaN if all waits of one schedule are equal. "log_close" is the
         share of the jobs whose waits differ by at most ten minutes or a factor of two.
 
-    Raises
-    ------
-    BfenvError
-        If the schedules are not of the same jobs.
+    Raises:
+        BfenvError: If the schedules are not of the same jobs.
     """
     check_comparable(schedule, logged)
     own, real = schedule.wait.astype(np.float64), logged.wait.astype(np.float64)
@@ -75,22 +68,17 @@ def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
 def verdict(numbers: Mapping[str, float | None]) -> str:
     """Judge how well a simulation agrees with a log.
 
-    Parameters
-    ----------
-    numbers
-        What `calibrate` returns, or a row that has its entries.
+    Args:
+        numbers: What `calibrate` returns, or a row that has its entries.
 
-    Returns
-    -------
-    str
+    Returns:
         "good", "fair" or "poor", by the thresholds in `VERDICTS`, all three of which must be
         reached; "" without numbers to judge.
 
-    Examples
-    --------
-    >>> from bfenv.analysis import verdict
-    >>> verdict({"log_mean_wait_ratio": 1.1, "log_rank_correlation": 0.9, "log_close": 0.9})
-    'good'
+    Examples:
+        >>> from bfenv.analysis import verdict
+        >>> verdict({"log_mean_wait_ratio": 1.1, "log_rank_correlation": 0.9, "log_close": 0.9})
+        'good'
     """
     ratio, close = numbers.get("log_mean_wait_ratio"), numbers.get("log_close")
     correlation = numbers.get("log_rank_correlation")

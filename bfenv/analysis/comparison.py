@@ -20,10 +20,8 @@ STARVES = 2.0  # a policy starves jobs if its longest wait is above this multipl
 def check_comparable(schedule: Schedule, reference: Schedule) -> None:
     """Check that both are schedules of the same jobs.
 
-    Raises
-    ------
-    BfenvError
-        If they are not.
+    Raises:
+        BfenvError: If they are not.
     """
     one, other = schedule.trace, reference.trace
     if one is not other and one.hash != other.hash:
@@ -39,9 +37,7 @@ def slowdown_ratio(schedule: Schedule, reference: Schedule) -> float:
     s_r is the mean of the reference and s that of the schedule (Lawson and Smirni 2002, equation
     3).
 
-    Returns
-    -------
-    float
+    Returns:
         Above 0 if the schedule is better, below 0 if the reference is. The sign changes when the
         two are exchanged.
     """
@@ -55,17 +51,13 @@ def slowdown_ratios(
 
     Lawson and Smirni 2002, section 3.1 and Figure 4.
 
-    Parameters
-    ----------
-    batch
-        Jobs in a batch, 1000 in the paper. Jobs after the last complete batch are left out.
+    Args:
+        batch: Jobs in a batch, 1000 in the paper. Jobs after the last complete batch are left out.
 
-    Returns
-    -------
-    times : np.ndarray
-        (k,) int64 seconds, the submit time of the first job of each batch.
-    ratios : np.ndarray
-        (k,) float64.
+    Returns:
+        tuple:
+        * `times` (np.ndarray): (k,) int64 seconds, the submit time of the first job of each batch.
+        * `ratios` (np.ndarray): (k,) float64.
     """
     complete = len(schedule.trace) // batch
     means = [
@@ -78,9 +70,7 @@ def slowdown_ratios(
 def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
     """Divide the longest wait by that of a reference.
 
-    Returns
-    -------
-    float
+    Returns:
         A ratio above `STARVES` is called starvation. It is 1 if no job waits in either schedule,
         and infinite if none waits in the reference only.
     """
@@ -98,20 +88,17 @@ def differences(schedule: Schedule, reference: Schedule) -> dict[str, Interval]:
     as warm-up, because both schedules start on the same empty machine and the reported means are
     over all jobs, too.
 
-    Returns
-    -------
-    dict
+    Returns:
         "mean_bounded_slowdown", and "mean_wait" in seconds; below 0 if the schedule is better.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.analysis import differences
-    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
-    >>> easy, fcfs = (bfenv.simulate(trace, name) for name in ("easy", "fcfs"))
-    >>> found = differences(easy, fcfs)["mean_wait"]
-    >>> found.low <= found.value <= found.high < 0
-    True
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import differences
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> easy, fcfs = (bfenv.simulate(trace, name) for name in ("easy", "fcfs"))
+        >>> found = differences(easy, fcfs)["mean_wait"]
+        >>> found.low <= found.value <= found.high < 0
+        True
     """
     slowdowns = bounded_slowdown(schedule) - bounded_slowdown(reference)
     return {

@@ -14,22 +14,17 @@ def jain(shares: np.ndarray) -> float:
 
     Jain, Chiu and Hawe, DEC-TR-301, 1984.
 
-    Parameters
-    ----------
-    shares
-        (K,) one per user, of any unit, at least 0.
+    Args:
+        shares: (K,) one per user, of any unit, at least 0.
 
-    Returns
-    -------
-    float
+    Returns:
         From 1 / K to 1, where all shares are equal; NaN if there are no shares or all of them are
         0.
 
-    Examples
-    --------
-    >>> from bfenv.analysis import jain
-    >>> jain([1, 1, 1, 1]), jain([1, 0, 0, 0])
-    (1.0, 0.25)
+    Examples:
+        >>> from bfenv.analysis import jain
+        >>> jain([1, 1, 1, 1]), jain([1, 0, 0, 0])
+        (1.0, 0.25)
     """
     squares = len(shares) * float(np.sum(np.square(shares, dtype=np.float64)))
     return float(np.sum(shares)) ** 2 / squares if squares else float("nan")
@@ -38,25 +33,20 @@ def jain(shares: np.ndarray) -> float:
 def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
     """Average values of jobs for each user.
 
-    Parameters
-    ----------
-    values
-        (n,) one per job, of any unit.
+    Args:
+        values: (n,) one per job, of any unit.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (users,) float64 in ascending order of user. Jobs of unknown users are left out.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.analysis import by_user
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 0, 0], size=[1, 1, 1], runtime=[60, 60, 60], processors=4, user=[0, 1, 1]
-    ... )
-    >>> by_user(bfenv.simulate(trace, "easy"), trace.jobs.size)
-    array([1., 1.])
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import by_user
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 0, 0], size=[1, 1, 1], runtime=[60, 60, 60], processors=4, user=[0, 1, 1]
+        ... )
+        >>> by_user(bfenv.simulate(trace, "easy"), trace.jobs.size)
+        array([1., 1.])
     """
     order = np.argsort(schedule.trace.jobs.user, kind="stable")
     user = schedule.trace.jobs.user[order]
@@ -71,9 +61,7 @@ def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
 def user_fairness(schedule: Schedule) -> dict[str, float]:
     """Measure how evenly users are served.
 
-    Returns
-    -------
-    dict
+    Returns:
         "user_fairness" is Jain's index over the users' mean bounded slowdowns, and
         "max_user_bounded_slowdown" the largest of these. Both are NaN if all users are unknown.
     """
@@ -89,9 +77,7 @@ def overtaken(schedule: Schedule) -> np.ndarray:
 
     For what being overtaken costs, see `delays`.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) bool. "Later" is later in trace order.
     """
     earliest = np.minimum.accumulate(schedule.start[::-1])[::-1]  # of this and all later jobs
@@ -106,14 +92,10 @@ def delays(schedule: Schedule, fair: Schedule) -> np.ndarray:
     start time, and early starts compensate nothing. Their fair start times take one simulation per
     job; these take one in all.
 
-    Parameters
-    ----------
-    fair
-        A schedule of the same trace, usually first come, first served without backfilling.
+    Args:
+        fair: A schedule of the same trace, usually first come, first served without backfilling.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) int64 seconds, at least 0.
     """
     late: np.ndarray = np.maximum(0, schedule.start - fair.start)

@@ -3,12 +3,15 @@
 A missing number, None, is written as `MISSING`.
 """
 
+import csv
+import io
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from bfenv.core.durations import DAY, HOUR, MINUTE, SECOND, format_duration
-from bfenv.core.text import counted
+from bfenv.core.text import counted, printable
 
 MISSING = "–"
 
@@ -132,3 +135,26 @@ def ratio(value: float | None) -> str:
         return MISSING
     digits = 3 if value < 10 else 1 if value < 100 else 0
     return f"{value:,.{digits}f}"
+
+
+FORMULA = ("=", "+", "-", "@", "\t")  # how a formula begins in a spreadsheet
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a heading and a line for each row.
+
+    Text may come from an untrusted source, so it is made harmless. An apostrophe is put before text
+    that a spreadsheet would take for a formula. Characters that would steer a terminal become "?".
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_harmless(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = printable(value.replace("\r", " ").replace("\t", " "))
+    return f"'{text}" if value.startswith(FORMULA) else text

@@ -47,35 +47,25 @@ def batch_means(
     values: 95.2 % for a correlation of neighbours of 0, 95.3 % for 0.5, 94.7 % for 0.9, 94.2 % for
     0.99 and 76.4 % for 0.999, where 10 batches have 86.6 %: there, a batch of 1,000 is too short.
 
-    Parameters
-    ----------
-    series
-        The values in time order.
-    batches
-        Number of batches, at least 2.
-    confidence
-        Confidence level, between 0 and 1.
-    warmup
-        Share of the series to drop at its beginning.
+    Args:
+        series: The values in time order.
+        batches: Number of batches, at least 2.
+        confidence: Confidence level, between 0 and 1.
+        warmup: Share of the series to drop at its beginning.
 
-    Returns
-    -------
-    Interval
+    Returns:
         In the unit of the series.
 
-    Raises
-    ------
-    BfenvError
-        If the series is empty or an option is out of range.
+    Raises:
+        BfenvError: If the series is empty or an option is out of range.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.analysis import batch_means
-    >>> schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=1000"), "easy")
-    >>> interval = batch_means(schedule.wait)
-    >>> interval.low < interval.value < interval.high
-    True
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import batch_means
+        >>> schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=1000"), "easy")
+        >>> interval = batch_means(schedule.wait)
+        >>> interval.low < interval.value < interval.high
+        True
     """
     series = np.asarray(series, dtype=np.float64)
     if batches < 2 or not 0 < confidence < 1 or not 0 <= warmup < 1:
@@ -103,10 +93,7 @@ def student_quantile(probability: float, dof: int) -> float:
     For integer degrees of freedom the distribution is a finite series in the angle
     atan(t / sqrt(dof)) (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4), solved here by bisection.
 
-    Raises
-    ------
-    BfenvError
-        If the probability is not between 0 and 1, or `dof` is below 1.
+    Raises BfenvError if the probability is not between 0 and 1, or `dof` is below 1.
     """
     if not 0 < probability < 1 or dof < 1:
         raise BfenvError(
@@ -141,26 +128,18 @@ def mean(scores: np.ndarray) -> np.ndarray:
 
 
 def interquartile_mean(scores: np.ndarray) -> np.ndarray:
-    """Average the middle half of all scores.
+    """Return the mean of the middle half of all scores, (...,) float64.
 
     A quarter of the scores, rounded down, is dropped at each end (Agarwal et al., NeurIPS 2021).
 
-    Parameters
-    ----------
-    scores
-        (..., runs, tasks). The last two axes are pooled.
+    Args:
+        scores: (..., runs, tasks). The last two axes are pooled.
 
-    Returns
-    -------
-    np.ndarray
-        (...,) float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bfenv.analysis import interquartile_mean
-    >>> float(interquartile_mean(np.array([[1.0, 2.0, 3.0, 1000.0]])))
-    2.5
+    Examples:
+        >>> import numpy as np
+        >>> from bfenv.analysis import interquartile_mean
+        >>> float(interquartile_mean(np.array([[1.0, 2.0, 3.0, 1000.0]])))
+        2.5
     """
     flat = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
     cut = flat.shape[-1] // 4
@@ -189,47 +168,34 @@ def bootstrap(
     3, 4, 5, 10, 20 of them, 50.2, 74.6, 86.5, 91.8, 94.7, 94.6 %, because no resample leaves the
     range of the scores. With fewer than 5 tasks, or 3 runs, take the interval as a hint.
 
-    Parameters
-    ----------
-    scores
-        (runs, tasks).
-    statistic
-        A function from (..., runs, tasks) to (...).
-    seed
-        Equal seeds resample equal runs and tasks, so that differences of two policies can be
-        resampled as pairs.
-    over
-        "runs" resamples the runs of each task separately: the stratified bootstrap of Agarwal et
-        al. (NeurIPS 2021). It estimates what other seeds would give on the same tasks. "tasks"
-        resamples whole tasks: what other tasks of this kind would give. With fewer than two items
-        to resample there is no interval.
-    resamples
-        Number of resamples.
-    confidence
-        Confidence level, between 0 and 1.
-    expanded
-        Whether to expand the percentiles; if False, they are the plain ones.
+    Args:
+        scores: (runs, tasks).
+        statistic: A function from (..., runs, tasks) to (...).
+        seed: Equal seeds resample equal runs and tasks, so that differences of two policies can be
+            resampled as pairs.
+        over: "runs" resamples the runs of each task separately: the stratified bootstrap of Agarwal
+            et al. (NeurIPS 2021). It estimates what other seeds would give on the same tasks.
+            "tasks" resamples whole tasks: what other tasks of this kind would give. With fewer than
+            two items to resample there is no interval.
+        resamples: Number of resamples.
+        confidence: Confidence level, between 0 and 1.
+        expanded: Whether to expand the percentiles; if False, they are the plain ones.
 
-    Returns
-    -------
-    Interval
+    Returns:
         Around the statistic of `scores` themselves.
 
-    Raises
-    ------
-    BfenvError
-        If there are no scores.
+    Raises:
+        BfenvError: If there are no scores.
 
-    Examples
-    --------
-    Four runs on two tasks.
+    Examples:
+        Four runs on two tasks.
 
-    >>> import numpy as np
-    >>> from bfenv.analysis import bootstrap
-    >>> scores = np.array([[1.0, 5.0], [1.1, 5.1], [0.9, 4.9], [1.0, 5.0]])
-    >>> found = bootstrap(scores, seed=1)
-    >>> found.low < found.value < found.high
-    True
+        >>> import numpy as np
+        >>> from bfenv.analysis import bootstrap
+        >>> scores = np.array([[1.0, 5.0], [1.1, 5.1], [0.9, 4.9], [1.0, 5.0]])
+        >>> found = bootstrap(scores, seed=1)
+        >>> found.low < found.value < found.high
+        True
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 2 or scores.size == 0:
@@ -259,30 +225,22 @@ def geometric_mean_ratio(x: np.ndarray, y: np.ndarray, **options: Any) -> Interv
     Scores are paired run by run, on the same jobs, and pairs are resampled. The geometric mean of y
     / x is the inverse of that of x / y (Fleming and Wallace 1986).
 
-    Parameters
-    ----------
-    x, y
-        (runs, tasks) positive scores.
-    **options
-        Keywords of `bootstrap`; `seed` is required.
+    Args:
+        x, y: (runs, tasks) positive scores.
+        **options: Keywords of `bootstrap`; `seed` is required.
 
-    Returns
-    -------
-    Interval
+    Returns:
         Below 1 if the scores in `x` are lower.
 
-    Raises
-    ------
-    BfenvError
-        If the scores are not positive, or `x` and `y` differ in shape.
+    Raises:
+        BfenvError: If the scores are not positive, or `x` and `y` differ in shape.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bfenv.analysis import geometric_mean_ratio
-    >>> x, y = np.array([[1.0, 8.0], [1.0, 8.0]]), np.array([[2.0, 4.0], [2.0, 4.0]])
-    >>> round(geometric_mean_ratio(x, y, seed=1).value, 12)
-    1.0
+    Examples:
+        >>> import numpy as np
+        >>> from bfenv.analysis import geometric_mean_ratio
+        >>> x, y = np.array([[1.0, 8.0], [1.0, 8.0]]), np.array([[2.0, 4.0], [2.0, 4.0]])
+        >>> round(geometric_mean_ratio(x, y, seed=1).value, 12)
+        1.0
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.shape != y.shape or not (np.all(x > 0) and np.all(y > 0)):
@@ -298,23 +256,17 @@ def probability_of_improvement(x: np.ndarray, y: np.ndarray, *, paired: bool = F
     It is the mean over tasks of the share of pairs of runs, where ties count half (Agarwal et al.
     2021, for whom higher scores are better). This is Mann and Whitney's U over the number of pairs.
 
-    Parameters
-    ----------
-    x, y
-        (runs, tasks) scores.
-    paired
-        Compare run k of `x` with run k of `y` only, for runs on the same jobs.
+    Args:
+        x, y: (runs, tasks) scores.
+        paired: Compare run k of `x` with run k of `y` only, for runs on the same jobs.
 
-    Returns
-    -------
-    float
+    Returns:
         From 0 to 1.
 
-    Examples
-    --------
-    >>> from bfenv.analysis import probability_of_improvement
-    >>> probability_of_improvement([[1.0], [3.0]], [[2.0], [4.0]])
-    0.75
+    Examples:
+        >>> from bfenv.analysis import probability_of_improvement
+        >>> probability_of_improvement([[1.0], [3.0]], [[2.0], [4.0]])
+        0.75
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not paired:
@@ -333,27 +285,21 @@ def ranks(scores: np.ndarray, **options: Any) -> np.ndarray:
     than the leader of a group before, or has a worse mean than one that is. Policies without an
     interval all tie; equal means keep the given order.
 
-    Parameters
-    ----------
-    scores
-        (policies, runs, tasks).
-    **options
-        Keywords of `bootstrap`; `seed` is required.
+    Args:
+        scores: (policies, runs, tasks).
+        **options: Keywords of `bootstrap`; `seed` is required.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (policies,) int64, from 1.
 
-    Examples
-    --------
-    The second policy is always better by about 1; the first and the third differ by chance.
+    Examples:
+        The second policy is always better by about 1; the first and the third differ by chance.
 
-    >>> import numpy as np
-    >>> from bfenv.analysis import ranks
-    >>> noise = np.random.default_rng(0).normal(0, 0.1, (3, 20, 1))
-    >>> ranks(noise + np.array([2, 1, 2])[:, None, None], seed=1)
-    array([2, 1, 2])
+        >>> import numpy as np
+        >>> from bfenv.analysis import ranks
+        >>> noise = np.random.default_rng(0).normal(0, 0.1, (3, 20, 1))
+        >>> ranks(noise + np.array([2, 1, 2])[:, None, None], seed=1)
+        array([2, 1, 2])
     """
     order = np.argsort(scores.mean(axis=(1, 2)), kind="stable")
     ranked = np.empty(len(scores), dtype=np.int64)

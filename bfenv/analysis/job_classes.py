@@ -23,18 +23,15 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
     Backfilling Strategies for Parallel Job Scheduling, 2002). The other is by estimate, with the
     limits of Lawson and Smirni 2002, equation 1.
 
-    Returns
-    -------
-    dict
-        For each class by name, (n,) bool: which jobs belong to it.
+    Returns:
+        dict: For each class by name, (n,) bool: which jobs belong to it.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.analysis import classify_jobs
-    >>> trace = bfenv.make_trace(submit=[0, 0], size=[1, 16], runtime=[60, 7200], processors=16)
-    >>> [name for name, members in classify_jobs(trace).items() if members[1]]
-    ['long wide', 'medium estimate']
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import classify_jobs
+        >>> trace = bfenv.make_trace(submit=[0, 0], size=[1, 16], runtime=[60, 7200], processors=16)
+        >>> [name for name, members in classify_jobs(trace).items() if members[1]]
+        ['long wide', 'medium estimate']
     """
     long, wide = trace.runtime > LONG, trace.jobs.size > WIDE
     estimate = trace.jobs.estimate
@@ -52,11 +49,9 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
 def class_metrics(schedule: Schedule) -> dict[str, dict[str, float]]:
     """Compute jobs, mean wait and mean bounded slowdown of each class of `classify_jobs`.
 
-    Returns
-    -------
-    dict
-        For each class by name: "jobs", "mean_wait" in seconds, and "mean_bounded_slowdown". The
-        means of an empty class are NaN.
+    Returns:
+        dict: For each class by name: "jobs", "mean_wait" in seconds, and "mean_bounded_slowdown".
+        The means of an empty class are NaN.
     """
     waits, slowdowns = schedule.wait, bounded_slowdown(schedule)
     return {

@@ -23,14 +23,10 @@ def logged_schedule(trace: Trace) -> Schedule | None:
     runtime, which may have been cut to the estimate. Jobs without a wait start at once; there may
     be 1 % of them. The schedule need not be one that the machine allows: see `cautions`.
 
-    Parameters
-    ----------
-    trace
-        The trace of a log.
+    Args:
+        trace: The trace of a log.
 
-    Returns
-    -------
-    Schedule or None
+    Returns:
         None if the log has no waits, or if submit times or sizes are no longer those of the log.
     """
     if trace.records is None:
@@ -51,14 +47,10 @@ def logged_schedule(trace: Trace) -> Schedule | None:
 def cautions(logged: Schedule) -> list[str]:
     """List what a simulation of this log leaves out, and where the log contradicts the machine.
 
-    Parameters
-    ----------
-    logged
-        The schedule of `logged_schedule`.
+    Args:
+        logged: The schedule of `logged_schedule`.
 
-    Returns
-    -------
-    list
+    Returns:
         Sentences without a full stop; those on the machine come first.
     """
     trace = logged.trace

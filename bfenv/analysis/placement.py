@@ -30,28 +30,22 @@ def place(schedule: Schedule, begin: int | None = None, stop: int | None = None)
     A run gets the lowest gap that holds it in one piece, or the lowest free processors if no gap
     does. A possible schedule never lacks processors.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to draw.
-    begin, stop
-        Take only runs that overlap [begin, stop) seconds; None is no limit. The processors of a run
-        depend on the interval, because runs that end before it are ignored.
+    Args:
+        schedule: The schedule to draw.
+        begin, stop: Take only runs that overlap [begin, stop) seconds; None is no limit. The
+            processors of a run depend on the interval, because runs that end before it are ignored.
 
-    Returns
-    -------
-    list[Placed]
+    Returns:
         Runs and trials in order of start.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.analysis import place
-    >>> trace = bfenv.make_trace(submit=[0, 0], size=[3, 1], runtime=[60, 30], processors=4)
-    >>> for run in place(bfenv.simulate(trace, "easy")):
-    ...     print(run.job, run.start, run.end, run.spans)
-    0 0 60 [(0, 3)]
-    1 0 30 [(3, 4)]
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import place
+        >>> trace = bfenv.make_trace(submit=[0, 0], size=[3, 1], runtime=[60, 30], processors=4)
+        >>> for run in place(bfenv.simulate(trace, "easy")):
+        ...     print(run.job, run.start, run.end, run.spans)
+        0 0 60 [(0, 3)]
+        1 0 30 [(3, 4)]
     """
     runs = _runs(schedule, begin, stop)
     free: list[Span] = [(0, schedule.trace.processors)]

@@ -19,12 +19,10 @@ def queue_steps(schedule: Schedule) -> Steps:
 
     A job is in the queue from its submit time until its start, except during its trial.
 
-    Returns
-    -------
-    times : np.ndarray
-        (k,) int64 seconds, ascending.
-    jobs : np.ndarray
-        (k,) int64, the jobs in the queue from then on.
+    Returns:
+        tuple:
+        * `times` (np.ndarray): (k,) int64 seconds, ascending.
+        * `jobs` (np.ndarray): (k,) int64, the jobs in the queue from then on.
     """
     tried = schedule.trial_end >= 0
     entries = (schedule.trace.jobs.submit, schedule.trial_end[tried])
@@ -38,9 +36,7 @@ def mean_queue_length(schedule: Schedule) -> float:
 
     By Little's law this is the total time in the queue over the makespan.
 
-    Returns
-    -------
-    float
+    Returns:
         In jobs.
     """
     tried = schedule.trial_end >= 0
@@ -51,18 +47,14 @@ def mean_queue_length(schedule: Schedule) -> float:
 def queue_curve(schedule: Schedule, parts: int = 200) -> Steps:
     """Compute the mean queue length in each of several equal parts of the makespan.
 
-    Parameters
-    ----------
-    parts
-        Number of parts. They are equal except for rounding to whole seconds. There are fewer of
-        them if the makespan has fewer seconds.
+    Args:
+        parts: Number of parts. They are equal except for rounding to whole seconds. There are fewer
+            of them if the makespan has fewer seconds.
 
-    Returns
-    -------
-    cuts : np.ndarray
-        (m + 1,) int64 seconds, the limits of the m parts.
-    jobs : np.ndarray
-        (m,) float64.
+    Returns:
+        tuple:
+        * `cuts` (np.ndarray): (m + 1,) int64 seconds, the limits of the m parts.
+        * `jobs` (np.ndarray): (m,) float64.
     """
     begin, length = int(schedule.trace.jobs.submit[0]), makespan(schedule)
     parts = min(parts, length)
@@ -81,9 +73,7 @@ def loss_of_capacity(schedule: Schedule) -> float:
     reservations cost. A job counts as waiting from its requested start time on. Processors out of
     service are not idle.
 
-    Returns
-    -------
-    float
+    Returns:
         From 0 to 1.
     """
     idle, _ = _while_waiting(schedule)
@@ -96,9 +86,7 @@ def packing_efficiency(schedule: Schedule) -> float:
     Idle processors while nothing waits are no fault of the scheduler, so they do not count. Outages
     and requested start times count as in `loss_of_capacity`.
 
-    Returns
-    -------
-    float
+    Returns:
         From 0 to 1, NaN if no job ever waits.
     """
     idle, used = _while_waiting(schedule)
@@ -136,9 +124,7 @@ def throughput_deviation(schedule: Schedule) -> float:
     and Pallez (ACM ToMPECS 2024) propose the standard deviation of the throughput as a complement
     to utilization.
 
-    Returns
-    -------
-    float
+    Returns:
         From 0 to 1, NaN without a whole day.
     """
     submit = schedule.trace.jobs.submit

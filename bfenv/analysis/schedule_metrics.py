@@ -13,9 +13,7 @@ from bfenv.core.schedule import Schedule
 def wait(schedule: Schedule) -> np.ndarray:
     """Compute the wait of each job, from submit to start.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) int64 seconds.
     """
     return schedule.wait
@@ -24,9 +22,7 @@ def wait(schedule: Schedule) -> np.ndarray:
 def response(schedule: Schedule) -> np.ndarray:
     """Compute the response time of each job, from submit to end.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) int64 seconds.
     """
     times: np.ndarray = schedule.wait + schedule.trace.runtime
@@ -38,9 +34,7 @@ def slowdown(schedule: Schedule) -> np.ndarray:
 
     It equals 1 + delay / service time (Lawson and Smirni 2002, equation 2).
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) float64, at least 1.
     """
     values: np.ndarray = response(schedule) / schedule.trace.runtime
@@ -50,14 +44,10 @@ def slowdown(schedule: Schedule) -> np.ndarray:
 def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     """Compute the bounded slowdown of each job.
 
-    Parameters
-    ----------
-    tau
-        Runtimes below this many seconds count as this long, see `bfenv.core.bounded_slowdown`.
+    Args:
+        tau: Runtimes below this many seconds count as this long, see `bfenv.core.bounded_slowdown`.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) float64, at least 1.
     """
     values: np.ndarray = schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
@@ -70,14 +60,10 @@ def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     It is at least the bounded slowdown, and larger for waiting jobs that run for less than `tau`
     (Zotkin, Keleher and Perkovic 2000, section 2).
 
-    Parameters
-    ----------
-    tau
-        Runtimes below this many seconds count as this long.
+    Args:
+        tau: Runtimes below this many seconds count as this long.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) float64, at least 1.
     """
     values: np.ndarray = 1.0 + schedule.wait / np.maximum(schedule.trace.runtime, tau)
@@ -90,14 +76,10 @@ def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     Jobs of equal work and equal response time have equal values, whatever their size (Zotkin,
     Keleher and Perkovic 2000, section 5.1, equation 2).
 
-    Parameters
-    ----------
-    tau
-        Runtimes below this many seconds count as this long.
+    Args:
+        tau: Runtimes below this many seconds count as this long.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (n,) float64. A value may be below 1, as in the paper.
     """
     trace = schedule.trace
@@ -113,25 +95,20 @@ def area_weighted(schedule: Schedule, values: np.ndarray) -> float:
     reward putting small jobs first (Goponenko et al., SBAC-PAD 2022; Boezennec, Dufosse and Pallez,
     ACM ToMPECS 2024).
 
-    Parameters
-    ----------
-    values
-        (n,) one per job, of any unit.
+    Args:
+        values: (n,) one per job, of any unit.
 
-    Returns
-    -------
-    float
+    Returns:
         The weighted mean, in the unit of `values`.
 
-    Examples
-    --------
-    The first job has three times the work of the second one.
+    Examples:
+        The first job has three times the work of the second one.
 
-    >>> import bfenv
-    >>> from bfenv.analysis import area_weighted
-    >>> trace = bfenv.make_trace(submit=[0, 0], size=[3, 1], runtime=[60, 60], processors=4)
-    >>> area_weighted(bfenv.simulate(trace, "easy"), [0, 100])
-    25.0
+        >>> import bfenv
+        >>> from bfenv.analysis import area_weighted
+        >>> trace = bfenv.make_trace(submit=[0, 0], size=[3, 1], runtime=[60, 60], processors=4)
+        >>> area_weighted(bfenv.simulate(trace, "easy"), [0, 100])
+        25.0
     """
     area = schedule.trace.jobs.size.astype(np.float64) * schedule.trace.runtime
     return float(np.average(values, weights=area))
@@ -140,9 +117,7 @@ def area_weighted(schedule: Schedule, values: np.ndarray) -> float:
 def makespan(schedule: Schedule) -> int:
     """Compute the time from the first submit time to the last end.
 
-    Returns
-    -------
-    int
+    Returns:
         In seconds.
     """
     return int(schedule.end.max() - schedule.trace.jobs.submit[0])
@@ -151,9 +126,7 @@ def makespan(schedule: Schedule) -> int:
 def utilization(schedule: Schedule) -> float:
     """Compute busy processor-seconds over processors x makespan.
 
-    Returns
-    -------
-    float
+    Returns:
         From 0 to 1. Killed trials count as busy.
     """
     size = schedule.trace.jobs.size.astype(np.float64)
@@ -169,26 +142,21 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     For numbers that replay the schedule or compare it with another one, see
     `bfenv.analysis.summarize`.
 
-    Returns
-    -------
-    dict
+    Returns:
         Values by name. Waits, response times and the makespan are in seconds; slowdowns and the
         utilization have no unit. Percentiles interpolate linearly between jobs.
 
-    Raises
-    ------
-    BfenvError
-        If it is not a schedule.
+    Raises:
+        BfenvError: If it is not a schedule.
 
-    Examples
-    --------
-    Two jobs need the whole machine, so the second one waits for the first.
+    Examples:
+        Two jobs need the whole machine, so the second one waits for the first.
 
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(submit=[0, 0], size=[4, 4], runtime=[60, 20], processors=4)
-    >>> numbers = bfenv.metrics(bfenv.simulate(trace, "easy"))
-    >>> numbers["mean_wait"], numbers["mean_bounded_slowdown"], numbers["utilization"]
-    (30.0, 2.5, 1.0)
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(submit=[0, 0], size=[4, 4], runtime=[60, 20], processors=4)
+        >>> numbers = bfenv.metrics(bfenv.simulate(trace, "easy"))
+        >>> numbers["mean_wait"], numbers["mean_bounded_slowdown"], numbers["utilization"]
+        (30.0, 2.5, 1.0)
     """
     if not isinstance(schedule, Schedule):
         raise BfenvError(f"expected a Schedule, got {schedule!r:.60}")

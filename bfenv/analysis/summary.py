@@ -40,39 +40,30 @@ def summarize(
 ) -> dict[str, Any]:
     """Return all metrics of a schedule, its job classes, comparison and curves.
 
-    Parameters
-    ----------
-    reference
-        The schedule to compare with, usually EASY's. Without it, "versus", "per_1000" and the
-        ratios are left out.
-    fcfs
-        The schedule that counts as fair, usually first come, first served without backfilling.
-        Without it, the delays to it are left out.
-    logged
-        The schedule that the log records. Without it, the calibration is left out. If it is
-        `schedule` itself, what a replay on the machine would tell is left out, because a log may
-        start jobs that the machine has no room for.
+    Args:
+        reference: The schedule to compare with, usually EASY's. Without it, "versus", "per_1000"
+            and the ratios are left out.
+        fcfs: The schedule that counts as fair, usually first come, first served without
+            backfilling. Without it, the delays to it are left out.
+        logged: The schedule that the log records. Without it, the calibration is left out. If it is
+            `schedule` itself, what a replay on the machine would tell is left out, because a log
+            may start jobs that the machine has no room for.
 
-    Returns
-    -------
-    summary
-        "metrics" by name; "classes" as in `class_metrics`; "versus" as in `differences`; and
-        "curves": "wait_quantiles", the waits (s) at 0, 1 ... 100 % of the jobs, "queue_length" as
-        in `queue_curve`, "per_1000" as in `slowdown_ratios`. NaN and infinite numbers are None.
+    Returns:
+        summary: "metrics" by name; "classes" as in `class_metrics`; "versus" as in `differences`;
+        and "curves": "wait_quantiles", the waits (s) at 0, 1 ... 100 % of the jobs, "queue_length"
+        as in `queue_curve`, "per_1000" as in `slowdown_ratios`. NaN and infinite numbers are None.
 
-    Raises
-    ------
-    BfenvError
-        If the schedules are not of the same jobs.
+    Raises:
+        BfenvError: If the schedules are not of the same jobs.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.analysis import summarize
-    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
-    >>> easy, fcfs = (bfenv.simulate(trace, name) for name in ("easy", "fcfs"))
-    >>> sorted(summarize(easy, reference=fcfs))
-    ['classes', 'curves', 'metrics', 'versus']
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import summarize
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> easy, fcfs = (bfenv.simulate(trace, name) for name in ("easy", "fcfs"))
+        >>> sorted(summarize(easy, reference=fcfs))
+        ['classes', 'curves', 'metrics', 'versus']
     """
     for other in (reference, fcfs):
         if other is not None:
@@ -126,9 +117,7 @@ def summarize(
 def backfill_metrics(schedule: Schedule) -> dict[str, float]:
     """Count backfilled jobs, and what they cost the head of the queue.
 
-    Returns
-    -------
-    dict
+    Returns:
         "backfilled" is the share of jobs that are backfilled. "wild_backfills" is the share of
         these that delay the head, NaN if no job is backfilled. "mean_stolen_time" is in seconds per
         job of the trace.
@@ -148,9 +137,7 @@ def head_metrics(schedule: Schedule) -> dict[str, float]:
     The head delay is the number of seconds by which a job starts later than promised, see
     `head_promises`.
 
-    Returns
-    -------
-    dict
+    Returns:
         "heads" is the number of jobs with a promise, "broken_promises" the share of them that start
         later. "mean_head_delay" and "max_head_delay" are in seconds, over all of them. The last
         three are NaN if there are no such jobs.
@@ -172,9 +159,7 @@ def reservation_metrics(schedule: Schedule) -> dict[str, float]:
     A job misses its reservation if it starts later (Lawson and Smirni 2002, section 3.4 and Table
     2). For a job submitted after its requested start, the submit time counts instead.
 
-    Returns
-    -------
-    dict
+    Returns:
         "reservations" and "missed_reservations" are numbers of jobs. "mean_reservation_delay" is in
         seconds, over all jobs with a requested start, NaN if there are none.
     """

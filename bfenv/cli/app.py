@@ -1,5 +1,7 @@
 """The command `bfenv`: its commands put together, and how it ends."""
 
+import codecs
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -7,10 +9,31 @@ from typing import Annotated, Any
 import typer
 
 from bfenv.cli.groups import AllCommands
-from bfenv.cli.output import accept_any_text
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.interrupt import INTERRUPTED
 from bfenv.core.text import one_line
+
+SIMILAR = {"−": "-", "–": "-", "…": "...", "×": "x"}  # what bfenv itself writes
+HANDLER = "bfenv-similar"
+
+
+def _similar(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for the characters that an encoding lacks, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(SIMILAR.get(character, "?") for character in lacking), error.end
+
+
+def accept_any_text() -> None:
+    """Let standard output write a similar character, or "?", where its encoding lacks one.
+
+    A minus sign must not become "?", and a name with a byte that is no text must not end a command.
+    """
+    codecs.register_error(HANDLER, _similar)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors=HANDLER)
+
 
 app = typer.Typer(
     cls=AllCommands,

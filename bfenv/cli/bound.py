@@ -3,15 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import bfenv.cli.options as o
 from bfenv.cli import show
-from bfenv.cli.options import (
-    ForceOption,
-    FormatOption,
-    LoadOption,
-    WorkloadArgument,
-    check_new,
-    option,
-)
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -25,22 +18,22 @@ PARTS = 4  # what `find_gap` reports
 
 
 def bound(
-    workload: WorkloadArgument = "lublin",
-    policy: list[str] | None = option(
+    workload: o.WorkloadArgument = "lublin",
+    policy: list[str] | None = o.option(
         None, "POLICY", "Policy to compare; repeat for several.", "--policy", "-p"
     ),
-    metric: str = option(
+    metric: str = o.option(
         "mean_bounded_slowdown", "NAME", "Metric: mean_bounded_slowdown or mean_wait."
     ),
-    load: LoadOption = None,
-    moves: int = option(100, "N", "Moves of the local search per job.", min=0),
-    seed: int = option(0, "N", "Seed of the local search.", min=0),
-    out: Path | None = option(
+    load: o.LoadOption = None,
+    moves: int = o.option(100, "N", "Moves of the local search per job.", min=0),
+    seed: int = o.option(0, "N", "Seed of the local search.", min=0),
+    out: Path | None = o.option(
         None, "FILE", "Save schedules and certificate (.npz).", "--out", "-o"
     ),
-    force: ForceOption = False,
-    check: Path | None = option(None, "FILE", "Check a file of --out instead of searching."),
-    format: FormatOption = Format.table,
+    force: o.ForceOption = False,
+    check: Path | None = o.option(None, "FILE", "Check a file of --out instead of searching."),
+    format: o.FormatOption = Format.table,
 ) -> None:
     """Show how far EASY is from the best possible schedule.
 
@@ -62,7 +55,7 @@ def bound(
     from bfenv.workloads.load import load_workload
 
     if out is not None:
-        check_new(out, force)
+        o.check_new(out, force)
         if out.suffix != ".npz":
             raise BfenvError(f"--out {out}: the file is in NumPy's format, so name it *.npz")
     trace = load_workload(workload, **({} if load is None else {"load": load}))

@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bfenv.cli.options as o
 from bfenv.cli import show
-from bfenv.cli.options import (
-    BackendOption,
-    FormatOption,
-    JobsOption,
-    LoadOption,
-    PlayersOption,
-    SchedulerOption,
-    ShardOption,
-    option,
-)
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
 
@@ -31,7 +22,7 @@ WORKLOAD = "lublin"
 
 
 def evaluate(
-    workload: str | None = option(
+    workload: str | None = o.option(
         None,
         "WORKLOAD",
         "Name or SWF file; see `bfenv workloads`.  [default: that on the card of the "
@@ -39,17 +30,17 @@ def evaluate(
         "--workload",
         "-w",
     ),
-    policy: list[str] | None = option(
+    policy: list[str] | None = o.option(
         None, "POLICY", "Repeat for several. Default: all policies.", "--policy", "-p"
     ),
-    player: PlayersOption = None,
-    agent: list[str] | None = option(
+    player: o.PlayersOption = None,
+    agent: list[str] | None = o.option(
         None, "AGENT", "See above; repeat for several.", "--agent", "-a"
     ),
-    episodes: int | None = option(
+    episodes: int | None = o.option(
         None, "N", f"With --agent: episodes that each plays.  [default: {EPISODES}]", min=1
     ),
-    split: str | None = option(
+    split: str | None = o.option(
         None, "SPLIT", f"With --agent: part of the workload to score on.  [default: {SPLIT}]"
     ),
     trust: bool = typer.Option(
@@ -57,13 +48,13 @@ def evaluate(
         "--trust",
         help="With --agent: load saved models, although they can execute any code.",
     ),
-    seeds: int = option(1, "N", "Number of seeds, from 0.", min=1),
-    load: LoadOption = None,
-    jobs: JobsOption = 1,
-    backend: BackendOption = "loky",
-    scheduler: SchedulerOption = None,
-    shard: ShardOption = "1/1",
-    format: FormatOption = Format.table,
+    seeds: int = o.option(1, "N", "Number of seeds, from 0.", min=1),
+    load: o.LoadOption = None,
+    jobs: o.JobsOption = 1,
+    backend: o.BackendOption = "loky",
+    scheduler: o.SchedulerOption = None,
+    shard: o.ShardOption = "1/1",
+    format: o.FormatOption = Format.table,
 ) -> None:
     """Compare policies on the same jobs.
 

@@ -2,33 +2,26 @@
 
 from pathlib import Path
 
+import bfenv.cli.options as o
 from bfenv.cli import show
-from bfenv.cli.options import (
-    ForceOption,
-    SeedOption,
-    WorkloadOption,
-    check_new,
-    duration_option,
-    option,
-)
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import BfenvError
 
 
 def gantt(
-    out: Path = option(..., "FILE", "Picture: .png, .svg or .pdf.", "--out", "-o"),
-    workload: WorkloadOption = "lublin",
-    policy: list[str] | None = option(
+    out: Path = o.option(..., "FILE", "Picture: .png, .svg or .pdf.", "--out", "-o"),
+    workload: o.WorkloadOption = "lublin",
+    policy: list[str] | None = o.option(
         None, "POLICY", "One, or two to compare. Default: easy.", "--policy", "-p"
     ),
-    begin: int | None = duration_option(
+    begin: int | None = o.duration_option(
         None, "--from", "Time at which the chart begins, such as 36h or 5d."
     ),
-    span: int = duration_option(
+    span: int = o.duration_option(
         6 * HOUR, "--span", "Length of the chart, such as 2d.  [default: 6h]", least=1
     ),
-    seed: SeedOption = 0,
-    force: ForceOption = False,
+    seed: o.SeedOption = 0,
+    force: o.ForceOption = False,
 ) -> None:
     """Draw a Gantt chart of one policy, or of two on the same jobs.
 
@@ -51,7 +44,7 @@ def gantt(
     if len(names) > 2:
         raise BfenvError(f"--policy must be given once or twice, got {len(names)} policies")
     check_target(out)
-    check_new(out, force)
+    o.check_new(out, force)
     trace = load_workload(workload)
     schedules = [simulate_safely(trace, name, seed) for name in names]
     end = max(int(schedule.end.max()) for schedule in schedules)

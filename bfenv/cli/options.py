@@ -119,8 +119,7 @@ def player_limits(
 
     Raises BfenvError if there is no such sandbox here.
     """
-    from bfenv.players.limits import MIB, PlayerLimits
-    from bfenv.players.sandbox import bubblewrap
+    from bfenv.players.limits import MIB, PlayerLimits, bubblewrap
 
     if sandbox == Sandbox.bwrap:
         bubblewrap()

@@ -4,59 +4,52 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import bfenv.cli.options as o
 from bfenv.cli import show
-from bfenv.cli.options import (
-    BackendOption,
-    JobsOption,
-    SchedulerOption,
-    check_output_folder,
-    duration_option,
-    option,
-)
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
 
 
 def search(
-    workload: list[str] = option(
+    workload: list[str] = o.option(
         ..., "WORKLOAD", "Workload to search on; repeat for several.", "--workload", "-w"
     ),
-    out: Path = option(..., "FOLDER", "Folder of the search and its result.", "--out", "-o"),
-    method: str = option("gp", "NAME", "gp or cma-es, see above.", "--method", "-m"),
-    budget: int | None = duration_option(
+    out: Path = o.option(..., "FOLDER", "Folder of the search and its result.", "--out", "-o"),
+    method: str = o.option("gp", "NAME", "gp or cma-es, see above.", "--method", "-m"),
+    budget: int | None = o.duration_option(
         None, "--budget", "Time to search, such as 10m. Give this or --generations.", least=1
     ),
-    generations: int | None = option(
+    generations: int | None = o.option(
         None, "N", "Number of generations. Give this or --budget.", min=1
     ),
-    options: str = option("", "OPTIONS", "Other options of easy, see above."),
-    also: list[str] | None = option(
+    options: str = o.option("", "OPTIONS", "Other options of easy, see above."),
+    also: list[str] | None = o.option(
         None, "OPTION", "Also search for backfill_estimate or backfill; repeat for both."
     ),
-    start: list[str] | None = option(None, "FORMULA", "Order to start from; repeat for several."),
-    load: list[str] | None = option(
+    start: list[str] | None = o.option(None, "FORMULA", "Order to start from; repeat for several."),
+    load: list[str] | None = o.option(
         None,
         "LOAD",
         "own, or an offered load such as 0.9; repeat for several.  [default: own, 0.9]",
     ),
-    split: str = option("train", "SPLIT", "train, or all for workloads that you never score on."),
-    seed: int = option(1, "N", "Random seed.", min=0),
-    seeds: int = option(1, "N", "Search with N seeds, from --seed on; keep the best.", min=1),
-    hidden: int = option(0, "N", "Hidden units of the scorer, at most 6; 0 is linear.", min=0),
-    covariance: str = option("full", "KIND", "Of cma-es: full, or diagonal for many weights."),
-    population: int = option(40, "N", "Candidates per generation.", min=4),
-    cases: int = option(2, "N", "Slices per workload and generation.", min=1),
-    tolerated_wait: float = option(
+    split: str = o.option("train", "SPLIT", "train, or all for workloads that you never score on."),
+    seed: int = o.option(1, "N", "Random seed.", min=0),
+    seeds: int = o.option(1, "N", "Search with N seeds, from --seed on; keep the best.", min=1),
+    hidden: int = o.option(0, "N", "Hidden units of the scorer, at most 6; 0 is linear.", min=0),
+    covariance: str = o.option("full", "KIND", "Of cma-es: full, or diagonal for many weights."),
+    population: int = o.option(40, "N", "Candidates per generation.", min=4),
+    cases: int = o.option(2, "N", "Slices per workload and generation.", min=1),
+    tolerated_wait: float = o.option(
         1.5, "N", "Tolerated longest wait, in multiples of EASY's.", min=1
     ),
-    slice_jobs: int = option(10_000, "N", "Approximate number of jobs in a slice.", min=1),
-    shakes: int = option(4, "N", "Shaken copies of each slice.", min=1),
-    shake: int = duration_option(
+    slice_jobs: int = o.option(10_000, "N", "Approximate number of jobs in a slice.", min=1),
+    shakes: int = o.option(4, "N", "Shaken copies of each slice.", min=1),
+    shake: int = o.duration_option(
         300, "--shake", "Largest shift of a submit time.  [default: 5 min]"
     ),
-    jobs: JobsOption = 1,
-    backend: BackendOption = "loky",
-    scheduler: SchedulerOption = None,
+    jobs: o.JobsOption = 1,
+    backend: o.BackendOption = "loky",
+    scheduler: o.SchedulerOption = None,
 ) -> None:
     """Search for an order of EASY that beats EASY.
 
@@ -88,7 +81,7 @@ def search(
 
     if (generations is None) == (budget is None):
         raise BfenvError("give either --generations or --budget")
-    check_output_folder(out)
+    o.check_output_folder(out)
     settings = SearchSettings(
         workloads=tuple(workload),
         loads=_loads(load),

@@ -108,7 +108,7 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         return
     if not rows:
         return
-    from bfenv.analysis.csv_text import csv_text
+    from bfenv.analysis.formatting import csv_text
 
     columns = list(rows[0])
     sys.stdout.write(csv_text(columns, ([row[name] for name in columns] for row in rows)))

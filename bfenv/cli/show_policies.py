@@ -4,22 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import bfenv.analysis.formatting as fmt
 from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.formatting import (
-    durations,
-    job_count,
-    offered_load,
-    percent,
-    processor_count,
-    ratio,
-    slowdown,
-)
 from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
-from bfenv.evaluation.reference import REFERENCE
+from bfenv.evaluation.summary import REFERENCE
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
@@ -57,17 +49,17 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
             means[one]["mean_bounded_slowdown"],
         ),
     )
-    waits = [durations(means[one][name] for one in ranked) for name in WAITS]
+    waits = [fmt.durations(means[one][name] for one in ranked) for name in WAITS]
     beyond = _beyond(rows)
     lines = [
         (
             "logged, as it ran" if policy == LOGGED else policy,
             "" if policy == LOGGED else division,
-            slowdown(means[division, policy]["mean_bounded_slowdown"]),
+            fmt.slowdown(means[division, policy]["mean_bounded_slowdown"]),
             mean_wait,
             p95_wait,
             max_wait + (MARK if policy in beyond - {LOGGED} else ""),
-            percent(means[division, policy]["utilization"]),
+            fmt.percent(means[division, policy]["utilization"]),
             "" if policy == LOGGED else show.quantity(means[division, policy]["seconds"], "s"),
         )
         for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
@@ -97,8 +89,8 @@ def _beyond(rows: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:
     first = rows[0]
-    machine = f"{job_count(first['jobs'])} on {processor_count(first['processors'])}"
-    load = offered_load(row["offered_load"] for row in rows)
+    machine = f"{fmt.job_count(first['jobs'])} on {fmt.processor_count(first['processors'])}"
+    load = fmt.offered_load(row["offered_load"] for row in rows)
     seeds = len({row["seed"] for row in rows})
     means = f", means of {seeds} seeds" if seeds > 1 else ""
     return f"{first['workload']}: {machine}, {load}{means}"
@@ -130,10 +122,10 @@ def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     lines = [
         (
             policy,
-            ratio(row["log_mean_wait_ratio"]),
-            ratio(row["log_median_wait_ratio"]),
-            slowdown(row["log_rank_correlation"]),
-            percent(row["log_close"]),
+            fmt.ratio(row["log_mean_wait_ratio"]),
+            fmt.ratio(row["log_median_wait_ratio"]),
+            fmt.slowdown(row["log_rank_correlation"]),
+            fmt.percent(row["log_close"]),
             verdict(row),
         )
         for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])

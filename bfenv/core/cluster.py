@@ -76,25 +76,13 @@ class Cluster(NamedTuple):
 
 @inlined
 def now(cluster):
-    """Return the clock.
-
-    Returns
-    -------
-    int
-        Seconds since the trace began.
-    """
+    """Return the clock, in seconds since the trace began."""
     return cluster.state[NOW]
 
 
 @inlined
 def free(cluster):
-    """Return the number of processors that no job runs on.
-
-    Returns
-    -------
-    int
-        It falls with each start of a pass.
-    """
+    """Return the number of processors that no job runs on; it falls with each start of a pass."""
     return cluster.state[FREE]
 
 
@@ -102,11 +90,9 @@ def free(cluster):
 def waiting(cluster):
     """Return the queue.
 
-    Returns
-    -------
-    np.ndarray
-        (k,) int64 indices of jobs, in order of submission. The queue still holds the jobs started
-        in this pass.
+    Returns:
+        np.ndarray: (k,) int64 indices of jobs, in order of submission. The queue still holds the
+        jobs started in this pass.
     """
     return cluster.queue[cluster.state[QUEUE_BEGIN] : cluster.state[QUEUE_END]]
 
@@ -115,23 +101,16 @@ def waiting(cluster):
 def running(cluster):
     """Return the running jobs.
 
-    Returns
-    -------
-    np.ndarray
-        (k,) int64 indices of jobs, by expected end; ties are in the order of the starts.
+    Returns:
+        np.ndarray: (k,) int64 indices of jobs, by expected end; ties are in the order of the
+        starts.
     """
     return cluster.running[: cluster.state[RUNNING]]
 
 
 @inlined
 def expected_ends(cluster):
-    """Return when the running jobs end by their estimates.
-
-    Returns
-    -------
-    np.ndarray
-        (k,) int64 seconds, in the order of `running`.
-    """
+    """Return when the running jobs end by their estimates: (k,) int64 seconds, as `running`."""
     return cluster.expected_end[: cluster.state[RUNNING]]
 
 
@@ -139,67 +118,45 @@ def expected_ends(cluster):
 def finished(cluster):
     """Return the jobs that ended at this instant.
 
-    Returns
-    -------
-    np.ndarray
-        (k,) int64 indices of jobs. Their runtimes are now known: end - start.
+    Returns:
+        np.ndarray: (k,) int64 indices of jobs. Their runtimes are now known: end - start.
     """
     return cluster.finished[: cluster.state[FINISHED]]
 
 
 @inlined
 def started(cluster):
-    """Return the jobs started in this pass.
-
-    Returns
-    -------
-    np.ndarray
-        (k,) int64 indices of jobs, in the order of their starts.
-    """
+    """Return the jobs started in this pass, (k,) int64 indices in the order of their starts."""
     return cluster.started[: cluster.state[STARTED]]
 
 
 @inlined
 def one_event_at_a_time(cluster):
-    """Tell whether each completion and each arrival has a separate pass (event order "pyss").
-
-    Returns
-    -------
-    bool
-        False in the standard event order.
-    """
+    """Return whether each completion and each arrival has a separate pass (event order "pyss")."""
     return cluster.state[ONE_EVENT] == 1
 
 
 @inlined
 def may_start(cluster, jobs, job):
-    """Tell whether `start` would accept a submitted job: it waits, fits, and may start by now.
+    """Return whether `start` would accept a submitted job: it waits, fits, and may start by now.
 
-    Parameters
-    ----------
-    job : int
-        Index of a job that has been submitted.
+    Args:
+        job (int): Index of a job that has been submitted.
 
-    Returns
-    -------
-    bool
-        True if so.
+    Examples:
+        Start every job that fits, in order of submission:
 
-    Examples
-    --------
-    Start every job that fits, in order of submission:
-
-    >>> import bfenv
-    >>> from bfenv.core import may_start, start, waiting
-    >>> def first_fit(cluster, jobs):
-    ...     for job in waiting(cluster):
-    ...         if may_start(cluster, jobs, job):
-    ...             start(cluster, jobs, job)
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 90], processors=4
-    ... )
-    >>> bfenv.simulate(trace, first_fit).start
-    array([ 0, 92,  2])
+        >>> import bfenv
+        >>> from bfenv.core import may_start, start, waiting
+        >>> def first_fit(cluster, jobs):
+        ...     for job in waiting(cluster):
+        ...         if may_start(cluster, jobs, job):
+        ...             start(cluster, jobs, job)
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 90], processors=4
+        ... )
+        >>> bfenv.simulate(trace, first_fit).start
+        array([ 0, 92,  2])
     """
     return (
         cluster.start[job] < 0
@@ -215,16 +172,12 @@ def may_start(cluster, jobs, job):
 def start(cluster, jobs, job):
     """Start a waiting job now.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job.
+    Args:
+        job (int): Index of the job.
 
-    Raises
-    ------
-    ValueError
-        If the job does not wait, does not fit, or asks to start later. A policy that does not catch
-        it makes `simulate` raise IllegalStartError, which names the cause.
+    Raises:
+        ValueError: If the job does not wait, does not fit, or asks to start later. A policy that
+            does not catch it makes `simulate` raise IllegalStartError, which names the cause.
     """
     _launch(cluster, jobs, job, FOREVER)
 
@@ -235,18 +188,14 @@ def try_start(cluster, jobs, job, limit):
 
     A job whose trial ends at this instant may go on instead: it runs as if it had not been killed.
 
-    Parameters
-    ----------
-    job : int
-        Index of the job.
-    limit : int
-        Longest time of the trial, in seconds; for a job that goes on, from now. A limit that is
-        not below the estimate makes it an ordinary start.
+    Args:
+        job (int): Index of the job.
+        limit (int): Longest time of the trial, in seconds; for a job that goes on, from now. A
+            limit that is not below the estimate makes it an ordinary start.
 
-    Raises
-    ------
-    ValueError
-        As `start` does, and if the job has had a trial before now or the limit is below 1.
+    Raises:
+        ValueError: As `start` does, and if the job has had a trial before now or the limit is below
+            1.
     """
     submitted = 0 <= job and job < cluster.state[NEXT_JOB]
     goes_on = submitted and cluster.trial_start[job] >= 0
@@ -266,11 +215,9 @@ def try_start(cluster, jobs, job, limit):
 def wake_at(cluster, time):
     """Ask for a scheduling pass at a later time.
 
-    Parameters
-    ----------
-    time : int
-        In seconds. Of the requests of a pass the earliest counts; a time that is not after `now` is
-        ignored.
+    Args:
+        time (int): In seconds. Of the requests of a pass the earliest counts; a time that is not
+            after `now` is ignored.
     """
     if time > cluster.state[NOW]:
         cluster.state[WAKE] = min(cluster.state[WAKE], time)

@@ -13,22 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FINISHED,
-    HIDDEN,
-    HORIZON,
-    LAST_JOB,
-    NEXT_JOB,
-    PASSES,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    RUNNING,
-    Cluster,
-    now,
-    retract,
-    started,
-    waiting,
-)
+import bfenv.core.cluster as c
+from bfenv.core.cluster import Cluster, now, retract, started, waiting
 from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs
 from bfenv.core.kernel import kernel
@@ -83,18 +69,18 @@ def run_around(
     * `in_thread`: whether compiled policies run in another thread, such that Ctrl-C ends them; see
       `run_passes`.
     """
-    detour, horizon = new_detour(jobs, outages), int(cluster.state[HORIZON])
+    detour, horizon = new_detour(jobs, outages), int(cluster.state[c.HORIZON])
     coming, last = outages.start, outages.stop  # the first outage that has not begun
     is_clear = True  # no waiting job can meet it
     while True:
         coming = first_to_come(cluster, coming, last)
         if is_clear and policy.run is not None:
-            cluster.state[HORIZON] = min(horizon, _horizon(cluster, jobs, truth, coming, last))
+            cluster.state[c.HORIZON] = min(horizon, _horizon(cluster, jobs, truth, coming, last))
             if in_thread:
                 run_passes(policy, cluster, jobs, truth, memory)
             else:
                 policy.run(cluster, jobs, truth, memory)
-            cluster.state[HORIZON] = horizon
+            cluster.state[c.HORIZON] = horizon
         if not advance(cluster, jobs, truth):
             return
         if coming < last and jobs.submit[coming] == now(cluster):
@@ -136,11 +122,11 @@ def _horizon(cluster, jobs, truth, coming, last):
     for job in waiting(cluster):
         if cluster.start[job] < 0:
             longest = max(longest, jobs.estimate[job])
-    for job in cluster.running[: cluster.state[RUNNING]]:
+    for job in cluster.running[: cluster.state[c.RUNNING]]:
         if cluster.trial_start[job] == cluster.start[job]:  # on trial, and soon back in the queue
             longest = max(longest, jobs.estimate[job])
     begin = jobs.submit[coming]
-    for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):
+    for job in range(cluster.state[c.NEXT_JOB], cluster.state[c.LAST_JOB]):
         submit, estimate = truth.requests[SUBMIT, job], truth.requests[ESTIMATE, job]
         if submit >= begin - longest:
             break
@@ -167,9 +153,9 @@ def _hide(cluster, jobs, coming, last, detour):
     detour.counts[MET] = met
     detour.counts[WAITING] = size
     waited, hidden = _number_of_hidden(cluster, jobs, detour)
-    if waited != cluster.state[HIDDEN]:
-        cluster.state[PASSES] += 1
-    cluster.state[HIDDEN] = hidden
+    if waited != cluster.state[c.HIDDEN]:
+        cluster.state[c.PASSES] += 1
+    cluster.state[c.HIDDEN] = hidden
     if met > 0:
         _show(cluster, detour)
     return met
@@ -199,19 +185,19 @@ def _hide_too_many(cluster, jobs, coming, detour):
     The first such job is hidden, the starts of this pass are undone, and another pass begins.
     """
     for i in range(detour.counts[WAITING]):
-        cluster.queue[cluster.state[QUEUE_BEGIN] + i] = detour.queue[i]
+        cluster.queue[cluster.state[c.QUEUE_BEGIN] + i] = detour.queue[i]
         if detour.hidden[i]:
             cluster.start[detour.queue[i]] = -1
-    cluster.state[QUEUE_END] = cluster.state[QUEUE_BEGIN] + detour.counts[WAITING]
+    cluster.state[c.QUEUE_END] = cluster.state[c.QUEUE_BEGIN] + detour.counts[WAITING]
     too_many = _first_too_many(cluster, jobs, coming, detour)
     if too_many < 0:
         return False
     place = np.searchsorted(detour.queue[: detour.counts[WAITING]], too_many)
     detour.hidden[place] = True
     retract(cluster, jobs)
-    cluster.state[FINISHED] = 0  # the policy has learned of these already
-    cluster.state[PASSES] += 2
-    _, cluster.state[HIDDEN] = _number_of_hidden(cluster, jobs, detour)
+    cluster.state[c.FINISHED] = 0  # the policy has learned of these already
+    cluster.state[c.PASSES] += 2
+    _, cluster.state[c.HIDDEN] = _number_of_hidden(cluster, jobs, detour)
     _show(cluster, detour)
     return True
 
@@ -220,14 +206,14 @@ def _hide_too_many(cluster, jobs, coming, detour):
 def _show(cluster, detour):
     """Leave in the queue what the policy may see."""
     state = cluster.state
-    state[QUEUE_END] = state[QUEUE_BEGIN]
+    state[c.QUEUE_END] = state[c.QUEUE_BEGIN]
     for i in range(detour.counts[WAITING]):
         job = detour.queue[i]
         if detour.hidden[i]:
             cluster.start[job] = FOREVER  # policies that keep a list of their own drop it
         else:
-            cluster.queue[state[QUEUE_END]] = job
-            state[QUEUE_END] += 1
+            cluster.queue[state[c.QUEUE_END]] = job
+            state[c.QUEUE_END] += 1
 
 
 @kernel

@@ -23,16 +23,11 @@ class PolicyError(BfenvError):
 class IllegalStartError(PolicyError):
     """A policy that starts a job which may not start.
 
-    Parameters
-    ----------
-    job
-        Its index in the trace.
-    time
-        The clock, in seconds.
-    reason
-        Why it may not start, such as "needs 3 processors; free: 1".
-    policy
-        Name of the policy, if known.
+    Args:
+        job: Its index in the trace.
+        time: The clock, in seconds.
+        reason: Why it may not start, such as "needs 3 processors; free: 1".
+        policy: Name of the policy, if known.
     """
 
     def __init__(self, job: int, time: int, reason: str, policy: str = "") -> None:
@@ -50,12 +45,9 @@ class IllegalStartError(PolicyError):
 class StarvationError(PolicyError):
     """A policy that leaves jobs waiting although nothing else is left to happen.
 
-    Parameters
-    ----------
-    jobs
-        Their indices in the trace, at least one.
-    policy
-        Name of the policy.
+    Args:
+        jobs: Their indices in the trace, at least one.
+        policy: Name of the policy.
     """
 
     def __init__(self, jobs: Sequence[int], policy: str) -> None:
@@ -81,14 +73,10 @@ LISTED_BY = {
 class UnknownNameError(BfenvError):
     """A name that nothing is registered under; the message suggests the nearest known names.
 
-    Parameters
-    ----------
-    kind
-        What the name should name, such as "policy".
-    name
-        The unknown name.
-    known
-        The names that would have been accepted.
+    Args:
+        kind: What the name should name, such as "policy".
+        name: The unknown name.
+        known: The names that would have been accepted.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:

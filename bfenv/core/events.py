@@ -7,31 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.core.cluster as c
 from bfenv.core.arguments import check_choice
-from bfenv.core.cluster import (
-    FINISHED,
-    FIRST_JOB,
-    FREE,
-    HORIZON,
-    LAST_JOB,
-    NEXT_JOB,
-    NOW,
-    OFFENDER,
-    ONE_EVENT,
-    PASSES,
-    PROCESSORS,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    RUNNING,
-    STARTED,
-    STARTS,
-    STATE,
-    WAKE,
-    Cluster,
-    enter_machine,
-    leave_machine,
-    started,
-)
+from bfenv.core.cluster import Cluster, enter_machine, leave_machine, started
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, USER, Jobs, Trace, check_no_outages
 from bfenv.core.kernel import inlined, kernel
@@ -78,7 +56,7 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     cluster, truth = allocate(trace.requests, trace.runtime, known, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
     if event_order == "pyss":
-        cluster.state[ONE_EVENT], truth = 1, truth._replace(one_event=True)
+        cluster.state[c.ONE_EVENT], truth = 1, truth._replace(one_event=True)
     return cluster, shown(known), truth
 
 
@@ -120,7 +98,7 @@ def allocate(
     """
     jobs = len(runtime)
     cluster = Cluster(
-        state=np.zeros(STATE, dtype=np.int64),
+        state=np.zeros(c.STATE, dtype=np.int64),
         queue=np.zeros(jobs, dtype=np.int64),
         running=np.zeros(most, dtype=np.int64),
         expected_end=np.zeros(most, dtype=np.int64),
@@ -141,7 +119,7 @@ def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_
     Nothing of an earlier run remains: it would reveal requests and runtimes of jobs to come.
     """
     state = cluster.state
-    seen = slice(state[FIRST_JOB], state[NEXT_JOB])
+    seen = slice(state[c.FIRST_JOB], state[c.NEXT_JOB])
     truth.known[:, seen] = truth.known[:, -1:]
     cluster.start[seen] = FOREVER
     for column in (cluster.end, cluster.kill_time, cluster.trial_start, cluster.trial_end):
@@ -149,14 +127,14 @@ def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_
     cluster.queue[: seen.stop - seen.start] = 0
     for column in (cluster.running, cluster.expected_end, cluster.started, cluster.finished):
         column[:] = 0
-    one_event = state[ONE_EVENT]
+    one_event = state[c.ONE_EVENT]
     state[:] = 0
-    state[[PROCESSORS, FREE]] = processors
-    state[[FIRST_JOB, NEXT_JOB]] = first_job
-    state[LAST_JOB] = last_job
-    state[[HORIZON, WAKE]] = FOREVER
-    state[OFFENDER] = -1
-    state[ONE_EVENT] = one_event
+    state[[c.PROCESSORS, c.FREE]] = processors
+    state[[c.FIRST_JOB, c.NEXT_JOB]] = first_job
+    state[c.LAST_JOB] = last_job
+    state[[c.HORIZON, c.WAKE]] = FOREVER
+    state[c.OFFENDER] = -1
+    state[c.ONE_EVENT] = one_event
     truth.event_count[0] = 0
 
 
@@ -169,30 +147,24 @@ def _events(truth):
 def advance(cluster, jobs, truth):
     """Go on to the next scheduling pass.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine; its clock moves, jobs end and arrive.
-    jobs : Jobs
-        The requests. As a job arrives, its request replaces the placeholder.
-    truth : Truth
-        Runtimes, requests to come and future events, which no policy is given.
+    Args:
+        cluster (Cluster): The machine; its clock moves, jobs end and arrive.
+        jobs (Jobs): The requests. As a job arrives, its request replaces the placeholder.
+        truth (Truth): Runtimes, requests to come and future events, which no policy is given.
 
-    Returns
-    -------
-    bool
-        False if no event is left before state[HORIZON]; the clock then stays where it is.
+    Returns:
+        bool: False if no event is left before state[HORIZON]; the clock then stays where it is.
     """
     commit_starts(cluster, jobs, truth)
     state = cluster.state
     time = next_event(cluster, truth)
-    if time >= state[HORIZON]:
+    if time >= state[c.HORIZON]:
         return False
-    state[NOW] = time
-    state[WAKE] = FOREVER
-    state[FINISHED] = 0
-    state[OFFENDER] = -1
-    state[PASSES] += 1
+    state[c.NOW] = time
+    state[c.WAKE] = FOREVER
+    state[c.FINISHED] = 0
+    state[c.OFFENDER] = -1
+    state[c.PASSES] += 1
     if truth.one_event is not None:
         _one_event(cluster, jobs, truth)
     else:
@@ -207,7 +179,7 @@ def advance(cluster, jobs, truth):
 def next_event(cluster, truth):
     """Return the instant of the next scheduling pass, in seconds; FOREVER if there is none."""
     state = cluster.state
-    time = min(state[WAKE], _next_arrival(cluster, truth))
+    time = min(state[c.WAKE], _next_arrival(cluster, truth))
     if truth.event_count[0] > 0:
         time = min(time, truth.event_time[0])
     return time
@@ -215,8 +187,8 @@ def next_event(cluster, truth):
 
 @inlined
 def _next_arrival(cluster, truth):
-    job = cluster.state[NEXT_JOB]
-    return truth.requests[SUBMIT, job] if job < cluster.state[LAST_JOB] else FOREVER
+    job = cluster.state[c.NEXT_JOB]
+    return truth.requests[SUBMIT, job] if job < cluster.state[c.LAST_JOB] else FOREVER
 
 
 @inlined
@@ -230,36 +202,36 @@ def submit(truth, job):
 def commit_starts(cluster, jobs, truth):
     """Take the jobs started in this pass out of the queue and schedule their ends."""
     state = cluster.state
-    if state[STARTED] == 0:
+    if state[c.STARTED] == 0:
         return
     last = 0
     for job in started(cluster):
         last = max(last, job)
         if truth.one_event is not None:
-            state[STARTS] += 1
-        entry = (state[STARTS] << 32) | job
+            state[c.STARTS] += 1
+        entry = (state[c.STARTS] << 32) | job
         end = min(cluster.start[job] + truth.runtime[job], cluster.kill_time[job])
         push(_events(truth), end, entry)
-    count, i = state[STARTED], state[QUEUE_BEGIN]
-    state[STARTED] = 0
+    count, i = state[c.STARTED], state[c.QUEUE_BEGIN]
+    state[c.STARTED] = 0
     # The jobs before the last started one that still wait move up, those behind it stay.
     if count == 1:  # most often
         moved = cluster.queue[i]
         while moved != last:
             i += 1
             moved, cluster.queue[i] = cluster.queue[i], moved
-        state[QUEUE_BEGIN] += 1
+        state[c.QUEUE_BEGIN] += 1
         return
     while cluster.queue[i] != last:
         i += 1
     target = i
-    while i >= state[QUEUE_BEGIN]:
+    while i >= state[c.QUEUE_BEGIN]:
         job = cluster.queue[i]
         if cluster.start[job] < 0:
             cluster.queue[target] = job
             target -= 1
         i -= 1
-    state[QUEUE_BEGIN] = target + 1
+    state[c.QUEUE_BEGIN] = target + 1
 
 
 @inlined
@@ -275,8 +247,8 @@ def begin_outage(cluster, jobs, truth, job):
     The job does not wait before its start. When it ends, it is among `finished`.
     """
     state = cluster.state
-    cluster.queue[state[QUEUE_END]] = job
-    state[QUEUE_END] += 1
+    cluster.queue[state[c.QUEUE_END]] = job
+    state[c.QUEUE_END] += 1
     enter_machine(cluster, jobs, job, jobs.estimate[job])
     commit_starts(cluster, jobs, truth)
 
@@ -284,27 +256,27 @@ def begin_outage(cluster, jobs, truth, job):
 @kernel
 def _one_event(cluster, jobs, truth):
     state = cluster.state
-    while state[RUNNING] > 0 and cluster.expected_end[0] <= state[NOW]:
+    while state[c.RUNNING] > 0 and cluster.expected_end[0] <= state[c.NOW]:
         leave_machine(cluster, jobs, cluster.running[0])
-    if _next_arrival(cluster, truth) == state[NOW]:
+    if _next_arrival(cluster, truth) == state[c.NOW]:
         _arrive(cluster, truth)
-    elif is_due(_events(truth), state[NOW]):
+    elif is_due(_events(truth), state[c.NOW]):
         _handle_event(cluster, jobs, truth)
 
 
 @kernel
 def _arrive(cluster, truth):
     state = cluster.state
-    job = state[NEXT_JOB]
+    job = state[c.NEXT_JOB]
     submit(truth, job)
-    state[NEXT_JOB] += 1
+    state[c.NEXT_JOB] += 1
     cluster.start[job] = -1
     cluster.end[job] = -1
     cluster.trial_start[job] = -1
     cluster.trial_end[job] = -1
-    cluster.queue[state[QUEUE_END]] = job
-    state[QUEUE_END] += 1
-    if truth.requests[REQUESTED_START, job] > state[NOW]:
+    cluster.queue[state[c.QUEUE_END]] = job
+    state[c.QUEUE_END] += 1
+    if truth.requests[REQUESTED_START, job] > state[c.NOW]:
         add_instant(truth, truth.requests[REQUESTED_START, job], job)
 
 
@@ -317,25 +289,25 @@ def _handle_event(cluster, jobs, truth):
     job = entry & JOB_BITS
     state = cluster.state
     # One event at a time, a job that was expected to end by now is gone already.
-    if truth.one_event is None or cluster.kill_time[job] > state[NOW]:
+    if truth.one_event is None or cluster.kill_time[job] > state[c.NOW]:
         leave_machine(cluster, jobs, job)
-    if state[NOW] - cluster.start[job] < truth.runtime[job]:
+    if state[c.NOW] - cluster.start[job] < truth.runtime[job]:
         _requeue(cluster, job)
     else:
-        cluster.end[job] = state[NOW]
-        cluster.finished[state[FINISHED]] = job
-        state[FINISHED] += 1
+        cluster.end[job] = state[c.NOW]
+        cluster.finished[state[c.FINISHED]] = job
+        state[c.FINISHED] += 1
 
 
 @kernel
 def _requeue(cluster, job):
     """Put a job back into its old place; the jobs before it move down by one."""
     state = cluster.state
-    cluster.trial_end[job] = state[NOW]
+    cluster.trial_end[job] = state[c.NOW]
     cluster.start[job] = -1
-    state[QUEUE_BEGIN] -= 1
-    i = state[QUEUE_BEGIN]
-    while i + 1 < state[QUEUE_END] and cluster.queue[i + 1] < job:
+    state[c.QUEUE_BEGIN] -= 1
+    i = state[c.QUEUE_BEGIN]
+    while i + 1 < state[c.QUEUE_END] and cluster.queue[i + 1] < job:
         cluster.queue[i] = cluster.queue[i + 1]
         i += 1
     cluster.queue[i] = job

@@ -70,11 +70,9 @@ class Trace:
     The runtimes are the simulator's secret: a policy receives `jobs`, never the trace. The arrays
     become read-only. `trace[a:b]` is the trace of those jobs, beginning at time 0.
 
-    Raises
-    ------
-    WorkloadError
-        If there are no jobs, arrays differ in length or type, or a value is out of range. The
-        message names the first offending job.
+    Raises:
+        WorkloadError: If there are no jobs, arrays differ in length or type, or a value is out of
+            range. The message names the first offending job.
     """
 
     jobs: Jobs  # requests, all that a policy may know
@@ -251,52 +249,34 @@ def make_trace(
     requested_start: ArrayLike | None = None,
     **provenance: Any,
 ) -> Trace:
-    """Make a Trace from sequences of integers of equal length, one value per job.
+    """Return a Trace of sequences of integers of equal length, one value per job.
 
-    Parameters
-    ----------
-    submit : array_like
-        (n,) seconds, ascending.
-    size : array_like
-        (n,) processors, from 1 to the size of the machine.
-    runtime : array_like
-        (n,) seconds, at least 1.
-    processors
-        Of the machine.
-    estimate : array_like, optional
-        (n,) seconds, at least the runtime; by default the runtime (a clairvoyant user).
-    user : array_like, optional
-        (n,) any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending order,
-        as `read_swf` does.
-    priority : array_like, optional
-        (n,) larger is more urgent.
-    requested_start : array_like, optional
-        (n,) seconds, the earliest start allowed; 0 for none.
-    provenance
-        Other fields of Trace, such as `name`.
+    Args:
+        submit: (n,) seconds, ascending.
+        size: (n,) processors, from 1 to the size of the machine.
+        runtime: (n,) seconds, at least 1.
+        processors: Of the machine.
+        estimate: (n,) seconds, at least the runtime; by default the runtime (a clairvoyant user).
+        user: (n,) any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending
+            order, as `read_swf` does.
+        priority: (n,) larger is more urgent.
+        requested_start: (n,) seconds, the earliest start allowed; 0 for none.
+        provenance: Other fields of Trace, such as `name`.
 
-    Raises
-    ------
-    WorkloadError
-        On text, NaN, fractions, unequal lengths, or values out of range.
+    Raises:
+        WorkloadError: On text, NaN, fractions, unequal lengths, or values out of range.
 
-    Returns
-    -------
-    Trace
-        Validated, with read-only arrays.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 0, 5],
-    ...     size=[2, 4, 1],
-    ...     runtime=[60, 30, 9],
-    ...     estimate=[90, 30, 9],
-    ...     processors=4,
-    ... )
-    >>> bfenv.simulate(trace, "easy").start
-    array([ 0, 60,  5])
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 0, 5],
+        ...     size=[2, 4, 1],
+        ...     runtime=[60, 30, 9],
+        ...     estimate=[90, 30, 9],
+        ...     processors=4,
+        ... )
+        >>> bfenv.simulate(trace, "easy").start
+        array([ 0, 60,  5])
     """
     name = provenance.get("name", "unnamed")
     submit, runtime = _integers(name, "submit", submit), _integers(name, "runtime", runtime)

@@ -10,17 +10,8 @@ running, by its estimate, when its processors go out of service, and an outage k
 
 import numpy as np
 
+import bfenv.core.events as ev
 from bfenv.core.cluster import PASSES, PROCESSORS, RUNNING, Cluster, now, waiting
-from bfenv.core.events import (
-    Truth,
-    add_instant,
-    allocate,
-    begin_outage,
-    reset,
-    shown,
-    submit,
-    unknown_jobs,
-)
 from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs, Trace
 from bfenv.core.kernel import kernel
 
@@ -51,7 +42,7 @@ def with_outages(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
     return requests, runtime
 
 
-def new_machine(trace: Trace) -> tuple[Cluster, Jobs, Truth]:
+def new_machine(trace: Trace) -> tuple[Cluster, Jobs, ev.Truth]:
     """Make an empty machine, before the first arrival of a trace that may have outages.
 
     Returns as `new_cluster`; the outages are among the requests.
@@ -59,13 +50,13 @@ def new_machine(trace: Trace) -> tuple[Cluster, Jobs, Truth]:
     requests, runtime = with_outages(trace)
     most = min(len(runtime), trace.processors)
     events = most + len(trace.outages) + int(np.count_nonzero(trace.jobs.requested_start))
-    known = unknown_jobs(requests, trace.processors)
-    cluster, truth = allocate(requests, runtime, known, most, events)
-    reset(cluster, truth, trace.processors, 0, len(trace))
+    known = ev.unknown_jobs(requests, trace.processors)
+    cluster, truth = ev.allocate(requests, runtime, known, most, events)
+    ev.reset(cluster, truth, trace.processors, 0, len(trace))
     outages = outages_of(trace)
     if outages:
         announce_outages(cluster, truth, outages.start, outages.stop, 0)
-    return cluster, shown(known), truth
+    return cluster, ev.shown(known), truth
 
 
 @kernel
@@ -77,17 +68,17 @@ def announce_outages(cluster, truth, first, last, opening):
     """
     over = True
     for job in range(first, last):
-        submit(truth, job)
+        ev.submit(truth, job)
         begin = truth.requests[SUBMIT, job]
         end = begin + truth.requests[ESTIMATE, job]
         over = over and end <= opening
         cluster.start[job] = begin if over else FOREVER
         cluster.end[job] = end if over else -1
         if not over:
-            add_instant(truth, begin, job)
+            ev.add_instant(truth, begin, job)
 
 
-def forget_outages(cluster: Cluster, truth: Truth, outages: range) -> None:
+def forget_outages(cluster: Cluster, truth: ev.Truth, outages: range) -> None:
     """Clear what a run has left of its outages, which `reset` does not reach.
 
     In a longer trace they are the numbers of jobs to come.
@@ -117,7 +108,7 @@ def start_outages(cluster, jobs, truth, coming, last):
     if coming < last and jobs.submit[coming] == now(cluster):
         cluster.state[PASSES] += 1
     while coming < last and jobs.submit[coming] == now(cluster):
-        begin_outage(cluster, jobs, truth, coming)
+        ev.begin_outage(cluster, jobs, truth, coming)
         coming += 1
     return coming
 

@@ -34,19 +34,10 @@ DIVISIONS_MEANING = (
 def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:
     """Return the memory of a policy that remembers nothing.
 
-    Parameters
-    ----------
-    jobs
-        The requests; placeholders for jobs to come.
-    processors
-        Of the machine.
-    generator
-        Source of random numbers; a stochastic policy keeps it in its memory.
-
-    Returns
-    -------
-    tuple
-        Empty.
+    Args:
+        jobs: The requests; placeholders for jobs to come.
+        processors: Of the machine.
+        generator: Source of random numbers; a stochastic policy keeps it in its memory.
     """
     return ()
 
@@ -54,15 +45,8 @@ def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tu
 def no_records(memory: Any) -> dict[str, np.ndarray]:
     """Return the records of a policy that keeps none.
 
-    Parameters
-    ----------
-    memory
-        The policy's memory after the last pass.
-
-    Returns
-    -------
-    dict
-        Empty.
+    Args:
+        memory: The policy's memory after the last pass.
     """
     return {}
 
@@ -83,34 +67,23 @@ class Policy:
     Write these lines for each policy: numba does not cache a loop that takes `decide` as an
     argument.
 
-    Parameters
-    ----------
-    name
-        What users type to choose the policy.
-    decide : callable
-        Makes one scheduling pass.
-    run : callable, optional
-        Runs all passes, compiled; None calls `decide` from Python.
-    memory : callable, optional
-        Makes what the policy remembers from pass to pass, from the jobs, the number of processors
-        and a random generator that the seed determines.
-    records : callable, optional
-        Returns what the policy noted about each job, from its memory: arrays of n values by name.
-    summary
-        One line for tables.
-    source
-        Paper and section.
-    stochastic
-        Whether the schedule depends on the seed.
-    stateful
-        Whether the policy must see every pass, because its memory depends on earlier ones.
-    trials
-        Whether it starts jobs for a trial (`try_start`).
-    requested_starts
-        Whether it plans for jobs with requested start times.
-    play : callable, optional
-        Makes the whole schedule from the trace, the seed and the `watch` of `simulate`: for agents,
-        which act in the environment. `decide` then only raises PolicyError.
+    Args:
+        name: What users type to choose the policy.
+        decide: Makes one scheduling pass.
+        run: Runs all passes, compiled; None calls `decide` from Python.
+        memory: Makes what the policy remembers from pass to pass, from the jobs, the number of
+            processors and a random generator that the seed determines.
+        records: Returns what the policy noted about each job, from its memory: arrays of n values
+            by name.
+        summary: One line for tables.
+        source: Paper and section.
+        stochastic: Whether the schedule depends on the seed.
+        stateful: Whether the policy must see every pass, because its memory depends on earlier
+            ones.
+        trials: Whether it starts jobs for a trial (`try_start`).
+        requested_starts: Whether it plans for jobs with requested start times.
+        play: Makes the whole schedule from the trace, the seed and the `watch` of `simulate`: for
+            agents, which act in the environment. `decide` then only raises PolicyError.
     """
 
     name: str
@@ -170,25 +143,17 @@ def generator_memory(
 
 
 def make_policy(function: Callable[..., None], **options: Any) -> Policy:
-    """Make a Policy of a function; see `bfenv.policy`.
+    """Return a Policy of a function, without registering it; see `bfenv.policy`.
 
-    Parameters
-    ----------
-    function
-        `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a kernel.
-    options
-        Fields of Policy. By default, the name is the function's, and the summary is the first
-        line of its docstring.
+    Args:
+        function: `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a
+            kernel.
+        options: Fields of Policy. By default, the name is the function's, and the summary is the
+            first line of its docstring.
 
-    Returns
-    -------
-    Policy
-        Not registered under its name.
-
-    Raises
-    ------
-    PolicyError
-        If the function takes neither two nor three arguments, or Policy has no such field.
+    Raises:
+        PolicyError: If the function takes neither two nor three arguments, or Policy has no such
+            field.
     """
     plain = getattr(function, "py_func", function)  # of a kernel
     name = options.get("name", getattr(plain, "__name__", type(plain).__name__))

@@ -31,19 +31,11 @@ class Profile(NamedTuple):
 
 
 def new_profile(running: int, reservations: int) -> Profile:
-    """Make an empty profile, to be filled by `rebuild`.
+    """Return an empty profile of a capacity, to be filled by `rebuild`.
 
-    Parameters
-    ----------
-    running
-        Most running jobs that it must hold.
-    reservations
-        Most reservations that it must hold.
-
-    Returns
-    -------
-    Profile
-        Arrays of that capacity.
+    Args:
+        running: Most running jobs that it must hold.
+        reservations: Most reservations that it must hold.
     """
     steps = 6 + running + 2 * reservations  # a reservation adds two, a running job one, a move four
     return Profile(
@@ -57,17 +49,14 @@ def shadow(cluster, jobs, head):
 
     Shmueli 2003, sections 3.2.1 and 3.3.1.
 
-    Parameters
-    ----------
-    head : int
-        Index of the job.
+    Args:
+        head (int): Index of the job.
 
-    Returns
-    -------
-    time : int
-        The earliest second, by estimates, at which the job fits and may start.
-    extra : int
-        Processors free then beyond the job's need; all jobs expected to end at that time count.
+    Returns:
+        tuple:
+        * `time` (int): The earliest second, by estimates, at which the job fits and may start.
+        * `extra` (int): Processors free then beyond the job's need; all jobs expected to end at
+          that time count.
     """
     return shadow_of_room(cluster, jobs, head, jobs.size[head])
 
@@ -128,23 +117,17 @@ def copy(profile, other):
 
 @kernel
 def anchor_point(profile, size, duration, earliest):
-    """Find the first time at which processors are free for a whole duration.
+    """Return the first time at which processors are free for a whole duration, in seconds.
 
-    Returns
-    -------
-    int
-        In seconds, at least `earliest`.
+    Examples:
+        Two of four processors are taken until second 100.
 
-    Examples
-    --------
-    Two of four processors are taken until second 100.
-
-    >>> from bfenv.core import anchor_point, new_profile, reserve
-    >>> profile = new_profile(running=0, reservations=1)
-    >>> profile.time[0], profile.free[0] = 0, 4
-    >>> reserve(profile, 2, 0, 100)
-    >>> anchor_point(profile, 2, 50, 0), anchor_point(profile, 3, 50, 0)
-    (0, 100)
+        >>> from bfenv.core import anchor_point, new_profile, reserve
+        >>> profile = new_profile(running=0, reservations=1)
+        >>> profile.time[0], profile.free[0] = 0, 4
+        >>> reserve(profile, 2, 0, 100)
+        >>> anchor_point(profile, 2, 50, 0), anchor_point(profile, 3, 50, 0)
+        (0, 100)
     """
     return _first_fit(profile, size, duration, earliest, FOREVER)
 
@@ -219,13 +202,7 @@ def step_from_guess(profile, time, guess):
 
 @kernel
 def fits(profile, size, duration, begin):
-    """Tell whether processors are free for a whole duration.
-
-    Returns
-    -------
-    bool
-        Whether `size` processors are free from `begin` for `duration`.
-    """
+    """Return whether processors are free for a whole duration."""
     steps = profile.steps[0]
     step = step_at(profile, begin)
     while step < steps and profile.time[step] < begin + duration:
@@ -237,13 +214,7 @@ def fits(profile, size, duration, begin):
 
 @kernel
 def place(profile, size, duration, earliest):
-    """Reserve processors at the anchor point.
-
-    Returns
-    -------
-    int
-        The anchor point, in seconds.
-    """
+    """Reserve processors at the anchor point, and return it, in seconds."""
     _make_room(profile, 2)
     steps = profile.steps[0]
     first = step = step_at(profile, earliest)

@@ -15,16 +15,12 @@ TAU = 10  # seconds, of the bounded slowdown
 def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sum changes over time.
 
-    Parameters
-    ----------
-    time
-        (m,) int64 seconds, in any order.
-    change
-        (..., m) int64, what each of these times adds.
+    Args:
+        time: (m,) int64 seconds, in any order.
+        change: (..., m) int64, what each of these times adds.
 
-    Returns
-    -------
-    The distinct times (k,), ascending, and the sums (..., k) from then on.
+    Returns:
+        The distinct times (k,), ascending, and the sums (..., k) from then on.
     """
     order = np.argsort(time, kind="stable")
     time = time[order]
@@ -38,25 +34,18 @@ def bounded_slowdown(wait, runtime, tau=TAU):
 
     Feitelson et al. 1997; Shmueli 2003, section 1.1.
 
-    Parameters
-    ----------
-    wait : int or np.ndarray
-        Seconds from submit to start.
-    runtime : int or np.ndarray
-        In seconds.
-    tau : int
-        Runtimes below this many seconds count as this long.
+    Args:
+        wait (int or np.ndarray): Seconds from submit to start.
+        runtime (int or np.ndarray): In seconds.
+        tau (int): Runtimes below this many seconds count as this long.
 
-    Returns
-    -------
-    float or np.ndarray
-        At least 1.
+    Returns:
+        float or np.ndarray: At least 1.
 
-    Examples
-    --------
-    >>> from bfenv.core import bounded_slowdown
-    >>> float(bounded_slowdown(30, 60)), float(bounded_slowdown(30, 1))
-    (1.5, 3.1)
+    Examples:
+        >>> from bfenv.core import bounded_slowdown
+        >>> float(bounded_slowdown(30, 60)), float(bounded_slowdown(30, 1))
+        (1.5, 3.1)
     """
     return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
 
@@ -92,13 +81,11 @@ class Schedule:
     def check(self) -> "Schedule":
         """Return the schedule itself if this machine can have run it.
 
-        Raises
-        ------
-        PolicyError
-            If a job never starts, starts before its submit or requested start time, does not end
-            runtime seconds after its start, or runs while its own trial does; or if more
-            processors are in use than the machine has in service. The message names the first such
-            job or instant.
+        Raises:
+            PolicyError: If a job never starts, starts before its submit or requested start time,
+                does not end runtime seconds after its start, or runs while its own trial does; or
+                if more processors are in use than the machine has in service. The message names the
+                first such job or instant.
         """
         jobs, tried = self.trace.jobs, self.trial_end >= 0
         self._forbid(self.start < 0, "never starts")
@@ -119,17 +106,13 @@ class Schedule:
     def usage(self, *, outages: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Compute the processors in use as a step function.
 
-        Parameters
-        ----------
-        outages
-            Count processors out of service as in use.
+        Args:
+            outages: Count processors out of service as in use.
 
-        Returns
-        -------
-        times : np.ndarray
-            (k,) int64 seconds, ascending.
-        used : np.ndarray
-            (k,) int64, the processors in use from then on.
+        Returns:
+            tuple:
+            * `times` (np.ndarray): (k,) int64 seconds, ascending.
+            * `used` (np.ndarray): (k,) int64, the processors in use from then on.
         """
         size, tried = self.trace.jobs.size, self.trial_end >= 0
         begin, end, out = (

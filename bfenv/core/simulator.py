@@ -33,44 +33,7 @@ def simulate(
     event_order: str = "standard",
     watch: Watch = ignore,
 ) -> Schedule:
-    """Run a trace under a policy; `bfenv.simulate` also takes its name.
-
-    Parameters
-    ----------
-    trace
-        The jobs and the machine.
-    policy
-        The scheduler.
-    seed
-        Random seed (stochastic policies only).
-    event_order
-        "standard", or "pyss" for the event order of the simulator pyss, to compare with published
-        schedules.
-    watch
-        Called before the first pass with a function that returns which share of the jobs has
-        started. Another thread may call that function during the run.
-
-    Returns
-    -------
-    Schedule
-        Starts and ends of all jobs.
-
-    Raises
-    ------
-    WorkloadError
-        If `trace` is not a Trace, or has outages and the event order is not the standard one.
-    IllegalStartError
-        If the policy starts a job that may not start; it holds the job, the time and the reason.
-    StarvationError
-        If the policy leaves jobs waiting although nothing else is left to happen.
-    PolicyError
-        If jobs have requested start times and the policy does not plan for them, or a policy that
-        is called from Python changes when a job started or ended.
-    BfenvError
-        If the seed is not an integer >= 0, or there is no such event order.
-    KeyboardInterrupt
-        On Ctrl-C, also inside a compiled policy.
-    """
+    """Run a trace under a Policy, and return its schedule; all else is as of `bfenv.simulate`."""
     if not isinstance(trace, Trace):
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__

@@ -10,22 +10,10 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
+import bfenv.envs.features as ft
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
-from bfenv.envs.features import (
-    AGE,
-    CLUSTER,
-    PASS,
-    PRIORITY,
-    PROFILE,
-    QUEUE,
-    REQUESTED_START,
-    TRIAL,
-    USERS,
-    VERSION,
-    Feature,
-)
 from bfenv.envs.infos import Info
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
@@ -285,34 +273,26 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     ) -> tuple[Observation, Info]:
         """Sample an episode, load the machine with the jobs before it, go to a decision.
 
-        Parameters
-        ----------
-        seed
-            Of the generator that samples episodes; None keeps the present one.
-        options
-            `{"first_job": j}` chooses the first job of the episode, `{"trace": k}` one of several
-            workloads or loads.
+        Args:
+            seed: Of the generator that samples episodes; None keeps the present one.
+            options: `{"first_job": j}` chooses the first job of the episode, `{"trace": k}` one of
+                several workloads or loads.
 
-        Returns
-        -------
-        observation
-            As described in the specification.
-        info : dict
-            With "action_mask", (actions,) int8, and counters.
+        Returns:
+            tuple:
+            * `observation`: As described in the specification.
+            * `info` (dict): With "action_mask", (actions,) int8, and counters.
 
-        Raises
-        ------
-        BfenvError
-            If an option does not exist, or the episode leaves the split.
+        Raises:
+            BfenvError: If an option does not exist, or the episode leaves the split.
 
-        Examples
-        --------
-        >>> import gymnasium
-        >>> import bfenv
-        >>> env = gymnasium.make("Backfill-v0", episode_jobs=20)
-        >>> observation, info = env.reset(seed=0, options={"first_job": 1000})
-        >>> observation["queue"].shape[0], info["action_mask"].shape
-        (64, (65,))
+        Examples:
+            >>> import gymnasium
+            >>> import bfenv
+            >>> env = gymnasium.make("Backfill-v0", episode_jobs=20)
+            >>> observation, info = env.reset(seed=0, options={"first_job": 1000})
+            >>> observation["queue"].shape[0], info["action_mask"].shape
+            (64, (65,))
         """
         self.resume()
         super().reset(seed=seed)
@@ -327,31 +307,21 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
         """Start the job in slot `action`, or let the clock run.
 
-        Parameters
-        ----------
-        action
-            Index of a slot, or `window` for the pass, see the specification. An illegal action
-            counts as the pass.
+        Args:
+            action: Index of a slot, or `window` for the pass, see the specification. An illegal
+                action counts as the pass.
 
-        Returns
-        -------
-        observation
-            As described in the specification.
-        reward : float
-            For what happened since the last decision.
-        terminated : bool
-            Whether the episode has ended; `info` then holds its metrics.
-        truncated : bool
-            Whether it was cut off.
-        info : dict
-            With "action_mask", (actions,) int8, and counters.
+        Returns:
+            tuple:
+            * `observation`: As described in the specification.
+            * `reward` (float): For what happened since the last decision.
+            * `terminated` (bool): Whether the episode has ended; `info` then holds its metrics.
+            * `truncated` (bool): Whether it was cut off.
+            * `info` (dict): With "action_mask", (actions,) int8, and counters.
 
-        Raises
-        ------
-        BfenvError
-            If the action is not an integer, or an array with one integer.
-        ResetNeeded
-            If the episode is over.
+        Raises:
+            BfenvError: If the action is not an integer, or an array with one integer.
+            ResetNeeded: If the episode is over.
         """
         if self._over is self.batch:
             raise ResetNeeded("the episode is over: reset the environment")
@@ -393,10 +363,7 @@ def _time_limit(env: BackfillEnv) -> int | None:
 def read_action(action: Any) -> int:
     """Return an action as an int.
 
-    Raises
-    ------
-    BfenvError
-        If it is not an integer, or an array with one integer.
+    Raises BfenvError if it is not an integer, or an array with one integer.
     """
     if isinstance(action, np.ndarray) and action.size == 1:
         action = action.item()
@@ -410,7 +377,7 @@ def _enumeration(values: tuple[float, ...]) -> str:
     return ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
 
 
-def _table(features: tuple[Feature, ...]) -> str:
+def _table(features: tuple[ft.Feature, ...]) -> str:
     rows = [("index", "name", "unit", "min", "max", "meaning")]
     rows += [
         (str(i), f.name, f.unit, f"{f.low}", f"{f.high}", f.formula) for i, f in enumerate(features)
@@ -428,16 +395,16 @@ if BackfillEnv.__doc__:  # python -OO has none
         seeds=_enumeration(TRAINING_SEEDS),
         loads=_enumeration(TRAINING_LOADS),
         settings=settings_page().replace("\n", "\n    "),
-        queue=_table(QUEUE),
-        queue_length=len(QUEUE),
-        users=_table(USERS),
-        others=_table((*PRIORITY, *REQUESTED_START)),
-        age=_table(AGE),
-        trial=_table(TRIAL),
-        version=VERSION,
-        cluster=_table(CLUSTER),
-        cluster_length=len(CLUSTER),
-        pass_=_table(PASS),
-        profile=_table(PROFILE),
-        profile_length=len(PROFILE),
+        queue=_table(ft.QUEUE),
+        queue_length=len(ft.QUEUE),
+        users=_table(ft.USERS),
+        others=_table((*ft.PRIORITY, *ft.REQUESTED_START)),
+        age=_table(ft.AGE),
+        trial=_table(ft.TRIAL),
+        version=ft.VERSION,
+        cluster=_table(ft.CLUSTER),
+        cluster_length=len(ft.CLUSTER),
+        pass_=_table(ft.PASS),
+        profile=_table(ft.PROFILE),
+        profile_length=len(ft.PROFILE),
     )

@@ -15,6 +15,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
+import bfenv.envs.batch_state as at
 from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
@@ -23,8 +24,6 @@ from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, new_machine, outages_of
 from bfenv.envs.batch_state import (
-    INFOS,
-    TRACE,
     BatchState,
     StepBuffers,
     StepTotals,
@@ -37,16 +36,14 @@ from bfenv.envs.batch_state import (
     truth_of,
     with_state,
 )
-from bfenv.envs.episode import open_episode, step
+from bfenv.envs.episode import open_episode, step, write_outputs
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
-from bfenv.envs.features import PROFILE
+from bfenv.envs.features import PROFILE, observation_space
 from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments
-from bfenv.envs.outputs import write_outputs
 from bfenv.envs.reward import EndedJobs, find_reward
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
 from bfenv.envs.slots import ORDER_NAMES
-from bfenv.envs.spaces import observation_space
 from bfenv.envs.truncation import charge_unstarted
 from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs
@@ -63,10 +60,7 @@ class EnvBatch:
     `_state` and `_tables` hold what only the simulator knows: when the running jobs end. So do the
     runtimes of `source.traces`, which are for scoring. An agent that reads them cheats.
 
-    Raises
-    ------
-    BfenvError
-        If a setting is wrong.
+    Raises BfenvError if a setting is wrong.
     """
 
     def __init__(
@@ -102,7 +96,7 @@ class EnvBatch:
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None
         self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
-        self._infos = np.empty((len(INFOS), count), dtype=np.int64)
+        self._infos = np.empty((len(at.INFOS), count), dtype=np.int64)
         self._illegal = np.empty(count, dtype=np.bool_)
         self._shapes = (
             (count, self.window, len(self.queue_features)),
@@ -144,17 +138,11 @@ class EnvBatch:
     ) -> "EnvBatch":
         """Return a batch of one environment that continues from `state`; this one is not changed.
 
-        Parameters
-        ----------
-        trace
-            Takes the place of trace `window.k`: the same jobs with other runtimes.
-        state
-            Of one environment; its arrays are used, not copied.
-        window
-            The jobs of its episode.
-        ended
-            (k,) int64, the jobs that have ended, in the order of their ends: the history of users,
-            which is empty in `state`.
+        * `trace`: takes the place of trace `window.k`: the same jobs with other runtimes.
+        * `state`: of one environment; its arrays are used, not copied.
+        * `window`: the jobs of its episode.
+        * `ended`: (k,) int64, the jobs that have ended, in the order of their ends: the history of
+          users, which is empty in `state`.
         """
         branch = object.__new__(EnvBatch)
         branch.__dict__.update(self.__dict__)
@@ -200,10 +188,7 @@ class EnvBatch:
     ) -> None:
         """Open an episode in environment i, and write what it shows into its row of the buffers.
 
-        Raises
-        ------
-        BfenvError
-            As `open_episodes`.
+        Raises BfenvError as `open_episodes`.
         """
         self.open_episodes({i: options}, buffers)
 
@@ -212,11 +197,8 @@ class EnvBatch:
     ) -> None:
         """Open an episode in each environment that has options, as `open_episode` does in one.
 
-        Raises
-        ------
-        BfenvError
-            As `EpisodeSource.sample`. Then no episode has been opened, but the generators may have
-            been drawn from.
+        Raises BfenvError as `EpisodeSource.sample`. Then no episode has been opened, but the
+        generators may have been drawn from.
         """
         windows = {i: self._sample(i, own) for i, own in options.items()}
         for i, window in windows.items():
@@ -238,7 +220,7 @@ class EnvBatch:
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace = self.source.traces[window.k]
-        self._state.counters[i, TRACE] = window.k
+        self._state.counters[i, at.TRACE] = window.k
         cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
         jobs = jobs_of(self._state, self._tables, i)
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
@@ -285,15 +267,9 @@ class EnvBatch:
     def step(self, actions: np.ndarray) -> StepBuffers:
         """Act in every environment; a truncated episode is charged for what has not started.
 
-        Parameters
-        ----------
-        actions
-            (N,) int64
+        * `actions`: (N,) int64
 
-        Raises
-        ------
-        ResetNeeded
-            If an environment has no episode yet.
+        Raises ResetNeeded if an environment has no episode yet.
         """
         if not self.ready:
             raise ResetNeeded("step needs a reset before it")
@@ -302,7 +278,7 @@ class EnvBatch:
         if self.most_steps is not None:
             cut = (self.totals.steps >= self.most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
-                k = self._state.counters[i, TRACE]
+                k = self._state.counters[i, at.TRACE]
                 trace, totals = self.source.traces[k], self.totals_of(i)
                 charge_unstarted(self._state, self._tables, trace, i, totals, buffers.totals[:, i])
         return buffers

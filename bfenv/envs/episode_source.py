@@ -49,10 +49,7 @@ class EpisodeSource:
     def narrow(self, splits: Sequence[tuple[int, int]]) -> None:
         """Take episodes only from these jobs of each trace: the first, and one past the last.
 
-        Raises
-        ------
-        BfenvError
-            If they are too few for the warm-up and an episode.
+        Raises BfenvError if they are too few for the warm-up and an episode.
         """
         self.splits = list(splits)
         self._lengths = [
@@ -71,17 +68,11 @@ class EpisodeSource:
     ) -> EpisodeWindow:
         """Sample a trace and a window of its jobs, as far as the options leave them open.
 
-        Parameters
-        ----------
-        generator
-            Is drawn from only for what the options leave open.
-        options
-            `{"trace": k}` fixes the trace, `{"first_job": j}` the first job of the episode.
+        * `generator`: is drawn from only for what the options leave open.
+        * `options`: `{"trace": k}` fixes the trace, `{"first_job": j}` the first job of the
+          episode.
 
-        Raises
-        ------
-        BfenvError
-            If an option does not exist, or the window leaves the split.
+        Raises BfenvError if an option does not exist, or the window leaves the split.
         """
         options = check_options(options)
         for option in options:
@@ -140,10 +131,7 @@ def _episode_length(
 def check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the options of a reset; None is an empty dict.
 
-    Raises
-    ------
-    BfenvError
-        If they are not a dict.
+    Raises BfenvError if they are not a dict.
     """
     if options is None:
         return {}

@@ -7,24 +7,13 @@ min(1, log10(x) / 4).
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 
+import bfenv.knowledge.user_history as h
 from bfenv.core.durations import DAY
-from bfenv.knowledge.user_history import (
-    ACCURACY,
-    LAST_RUNTIME,
-    PREDICTED_EXPANSION,
-    PREVIOUS_RUNTIME,
-    QUANTITIES,
-    SAME_ESTIMATE_RUNTIME,
-    SAME_SIZE_RUNTIME,
-    USER_ENDED,
-    USER_QUEUED,
-    USER_RUNNING,
-    USER_RUNTIME,
-)
 
 # `log` takes half the time of `log1p`, which would change nothing here
 LOG_LONGEST = math.log1p(100 * DAY)
@@ -68,23 +57,23 @@ QUEUE = (
 )
 # Of QUANTITIES, those that the columns of USERS are
 USER_QUANTITIES = (
-    USER_RUNTIME,
-    SAME_ESTIMATE_RUNTIME,
-    SAME_SIZE_RUNTIME,
-    LAST_RUNTIME,
-    PREVIOUS_RUNTIME,
-    PREDICTED_EXPANSION,
-    ACCURACY,
-    USER_QUEUED,
-    USER_RUNNING,
-    USER_ENDED,
+    h.USER_RUNTIME,
+    h.SAME_ESTIMATE_RUNTIME,
+    h.SAME_SIZE_RUNTIME,
+    h.LAST_RUNTIME,
+    h.PREVIOUS_RUNTIME,
+    h.PREDICTED_EXPANSION,
+    h.ACCURACY,
+    h.USER_QUEUED,
+    h.USER_RUNNING,
+    h.USER_ENDED,
 )
 SCALES = {"s": "log_time({})", "jobs": "log_count({})", "-": "{}"}  # of quantities, by unit
 
 
 def _user_feature(which: int) -> Feature:
-    name, unit, meaning, _ = QUANTITIES[which]
-    scale = "log_expansion({})" if which == PREDICTED_EXPANSION else SCALES[unit]
+    name, unit, meaning, _ = h.QUANTITIES[which]
+    scale = "log_expansion({})" if which == h.PREDICTED_EXPANSION else SCALES[unit]
     return Feature(name, unit, scale.format(meaning))
 
 
@@ -164,3 +153,22 @@ CLUSTER_EXTRA = column(CLUSTER, "extra")
 CLUSTER_NEXT_END = column(CLUSTER, "next_end")
 CLUSTER_DAY_SIN = column(CLUSTER, "day_sin")
 CLUSTER_DAY_COS = column(CLUSTER, "day_cos")
+
+
+def observation_space(
+    queue: tuple[Feature, ...], cluster: tuple[Feature, ...], window: int
+) -> spaces.Space[Any]:
+    """Return the space of an environment's observations.
+
+    * `queue`, `cluster`: columns of these parts.
+    * `window`: Slots.
+    """
+    return spaces.Dict(
+        {"queue": _box(queue, window), "profile": _box(PROFILE), "cluster": _box(cluster)}
+    )
+
+
+def _box(features: tuple[Feature, ...], *rows: int) -> spaces.Box:
+    low = np.broadcast_to([f.low for f in features], (*rows, len(features)))
+    high = np.broadcast_to([f.high for f in features], (*rows, len(features)))
+    return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)

@@ -4,39 +4,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FINISHED,
-    PASSES,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    WAKE,
-    Cluster,
-    free,
-    now,
-    retract,
-    started,
-    waiting,
-)
+import bfenv.core.cluster as c
+import bfenv.envs.batch_state as at
+from bfenv.core.cluster import Cluster, free, now, retract, started, waiting
 from bfenv.core.detour import decide_around, new_detour
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.batch_state import (
-    COMING,
-    EPISODES,
-    FIRST,
-    FORCED,
-    ILLEGAL,
-    LAST,
-    LAST_OUTAGE,
-    MET,
-    TRACE,
-    UNSTARTED,
-    cluster_of,
-    jobs_of,
-)
+from bfenv.envs.batch_state import cluster_of, jobs_of
 from bfenv.envs.outages import is_withheld, oldest
 from bfenv.envs.rendering import render_image, render_text
 
@@ -53,12 +30,9 @@ class EnvHandle:
 
     `handles_of` returns the handles of an environment or of a vector of them.
 
-    Parameters
-    ----------
-    batch
-        The environments that one kernel call steps.
-    i
-        Index of the environment in it.
+    Args:
+        batch: The environments that one kernel call steps.
+        i: Index of the environment in it.
     """
 
     def __init__(self, batch: EnvBatch, i: int) -> None:
@@ -69,7 +43,7 @@ class EnvHandle:
     @property
     def trace(self) -> Trace:
         """The episode's trace; its runtimes are for scoring, not for agents."""
-        return self.batch.source.traces[self._counter(TRACE)]
+        return self.batch.source.traces[self._counter(at.TRACE)]
 
     @property
     def jobs(self) -> Jobs:
@@ -107,27 +81,27 @@ class EnvHandle:
     @property
     def pass_id(self) -> tuple[int, int]:
         """Number of the episode, and of the scheduling pass in it, warm-up included."""
-        return self._counter(EPISODES), int(self.batch._state.cluster_state[self.i, PASSES])
+        return self._counter(at.EPISODES), int(self.batch._state.cluster_state[self.i, c.PASSES])
 
     @property
     def episode_jobs(self) -> range:
         """The jobs that the episode's reward is about, by index in the trace."""
-        return range(self._counter(FIRST), self._counter(LAST))
+        return range(self._counter(at.FIRST), self._counter(at.LAST))
 
     @property
     def unstarted(self) -> int:
         """How many of the episode's jobs have not started, or only for a trial that goes on."""
-        return self._counter(UNSTARTED)
+        return self._counter(at.UNSTARTED)
 
     @property
     def illegal_actions(self) -> int:
         """How many actions of the episode were illegal."""
-        return self._counter(ILLEGAL)
+        return self._counter(at.ILLEGAL)
 
     @property
     def forced_starts(self) -> int:
         """How many starts the environment made because nothing else could happen."""
-        return self._counter(FORCED)
+        return self._counter(at.FORCED)
 
     def action_masks(self) -> np.ndarray:
         """Return (actions,) bool: which are legal; action `window` is the pass."""
@@ -153,7 +127,7 @@ class EnvHandle:
     def withheld(self) -> np.ndarray:
         """Return (window,) bool: in which slots a job cannot start because of an outage to come."""
         withheld = np.zeros(len(self.slots), dtype=bool)
-        if self._counter(MET) > 0:
+        if self._counter(at.MET) > 0:
             state, cluster = self.batch._state, self.cluster
             for slot in np.flatnonzero(self.slots >= 0).tolist():
                 withheld[slot] = is_withheld(state, cluster, self.jobs, self.i, self.slots[slot])
@@ -169,33 +143,25 @@ class EnvHandle:
         This call may change `pass_id`. Once the returned jobs have been started, the policy would
         start nothing more until `pass_id` changes again.
 
-        Parameters
-        ----------
-        policy
-            The policy.
-        memory
-            Its memory, made for `jobs`; it may change.
-        whole
-            Let the policy see the jobs outside the window, too.
+        Args:
+            policy: The policy.
+            memory: Its memory, made for `jobs`; it may change.
+            whole: Let the policy see the jobs outside the window, too.
 
-        Returns
-        -------
-        list[PlannedStart]
+        Returns:
             Jobs in the order of their starts, each with the limit of its trial in seconds, 0 for
             none.
 
-        Raises
-        ------
-        IllegalStartError
-            If the policy makes an illegal start.
+        Raises:
+            IllegalStartError: If the policy makes an illegal start.
         """
         cluster, jobs = self.cluster, self.jobs
-        begin, end, ended = cluster.state[[QUEUE_BEGIN, QUEUE_END, FINISHED]].tolist()
+        begin, end, ended = cluster.state[[c.QUEUE_BEGIN, c.QUEUE_END, c.FINISHED]].tolist()
         queue = cluster.queue[begin:end].copy()
         seen = queue if whole else self.slots[: min(self.window, end - begin)]
         cluster.queue[begin : begin + len(seen)] = seen
-        cluster.state[QUEUE_END] = begin + len(seen)
-        coming, last = self._counter(COMING), self._counter(LAST_OUTAGE)
+        cluster.state[c.QUEUE_END] = begin + len(seen)
+        coming, last = self._counter(at.COMING), self._counter(at.LAST_OUTAGE)
         try:
             if coming < last:
                 detour = new_detour(jobs, range(coming, last))
@@ -213,22 +179,19 @@ class EnvHandle:
                 raise
             raise illegal_start from error
         finally:
-            wake = cluster.state[WAKE]
+            wake = cluster.state[c.WAKE]
             retract(cluster, jobs)
-            cluster.state[WAKE] = wake
-            cluster.state[[QUEUE_END, FINISHED]] = end, ended
+            cluster.state[c.WAKE] = wake
+            cluster.state[[c.QUEUE_END, c.FINISHED]] = end, ended
             cluster.queue[begin:end] = queue
             cluster.start[queue] = -1  # an illegal start may have left some hidden
 
     def render(self) -> Any:
         """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").
 
-        Raises
-        ------
-        BfenvError
-            If the environment was made without a render mode.
-        ResetNeeded
-            Before the first `reset`.
+        Raises:
+            BfenvError: If the environment was made without a render mode.
+            ResetNeeded: Before the first `reset`.
         """
         if self.render_mode is None:
             raise BfenvError(
@@ -241,33 +204,23 @@ class EnvHandle:
 
 
 def handles_of(env: Any) -> list[EnvHandle]:
-    """Look inside environments: make the handle of each of them.
+    """Return the handle of each environment, in the order of the vector, to look inside.
 
-    Parameters
-    ----------
-    env
-        One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
-        Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
+    Args:
+        env: One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
+            Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
 
-    Returns
-    -------
-    list[EnvHandle]
-        In the order of the vector.
+    Raises:
+        PolicyError: If it is anything else.
 
-    Raises
-    ------
-    PolicyError
-        If it is anything else.
-
-    Examples
-    --------
-    >>> import gymnasium
-    >>> from bfenv.envs import handles_of
-    >>> env = gymnasium.make("Backfill-v0", window=16)
-    >>> observation, info = env.reset(seed=0)
-    >>> handle = handles_of(env)[0]
-    >>> handle.window, handle.trace.processors
-    (16, 256)
+    Examples:
+        >>> import gymnasium
+        >>> from bfenv.envs import handles_of
+        >>> env = gymnasium.make("Backfill-v0", window=16)
+        >>> observation, info = env.reset(seed=0)
+        >>> handle = handles_of(env)[0]
+        >>> handle.window, handle.trace.processors
+        (16, 256)
     """
     inner = getattr(env, "unwrapped", None)
     handles = getattr(inner, "handles", None)

@@ -73,14 +73,9 @@ def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:
 def metrics_of(totals: StepTotals, jobs: int, reference: list[float]) -> Info:
     """Return the metrics of an episode that is over.
 
-    Parameters
-    ----------
-    totals
-        Of its last step.
-    jobs
-        How many jobs it has.
-    reference
-        Sum of bounded slowdowns, and longest wait in seconds, under EASY.
+    * `totals`: of its last step.
+    * `jobs`: how many jobs it has.
+    * `reference`: sum of bounded slowdowns, and longest wait in seconds, under EASY.
     """
     slowdown, longest = reference
     return {

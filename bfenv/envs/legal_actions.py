@@ -2,23 +2,12 @@
 
 import numpy as np
 
+import bfenv.envs.batch_state as at
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import FREE, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
-from bfenv.envs.batch_state import (
-    GUARD_LIMIT,
-    HEAD,
-    LEFT,
-    LEGAL_STARTS,
-    LEGAL_TRIALS,
-    MET,
-    PLAN_STEPS,
-    SLOT_ESTIMATE,
-    SLOT_REQUESTED_START,
-    SLOT_SIZE,
-)
 from bfenv.envs.outages import is_hidden, is_withheld, leaves_enough, oldest, reserve_room
 
 
@@ -29,10 +18,10 @@ def write_mask(state, cluster, jobs, rules, i):
     window = len(state.slots[i])
     if rules.trial_limit is not None:
         mask[window + 1 :] = 0
-    state.counters[i, LEGAL_STARTS] = 0
-    state.counters[i, LEGAL_TRIALS] = 0
+    state.counters[i, at.LEGAL_STARTS] = 0
+    state.counters[i, at.LEGAL_TRIALS] = 0
     overdue = is_overdue(state, cluster, jobs, rules, i)
-    head, first = state.counters[i, HEAD], oldest(state, cluster, i)
+    head, first = state.counters[i, at.HEAD], oldest(state, cluster, i)
     reserved = 0  # a legal start in a slot before this one starts a job with a reservation
     if (first >= 0 or rules.reservation_depth == 0) and cluster.state[FREE] > 0:
         if head < 0 or overdue:
@@ -48,12 +37,12 @@ def write_mask(state, cluster, jobs, rules, i):
         starts = 0
         for slot in range(window):
             starts += mask[slot]
-        state.counters[i, LEGAL_STARTS] = starts
+        state.counters[i, at.LEGAL_STARTS] = starts
     else:
         mask[:window] = 0
     mask[window] = _may_pass(state, rules, i, reserved)
-    chooses = rules.chosen_head and state.counters[i, HEAD] < 0 and not overdue
-    if chooses and state.counters[i, LEGAL_STARTS] > 0:
+    chooses = rules.chosen_head and state.counters[i, at.HEAD] < 0 and not overdue
+    if chooses and state.counters[i, at.LEGAL_STARTS] > 0:
         for slot in range(min(window, len(line))):  # those that may not start may become the head
             mask[slot] = 1
             if state.outages is not None:
@@ -71,8 +60,8 @@ def may_any_start(state, cluster, jobs, rules, i):
     if len(line) == 0 or available == 0:
         return False
     shadow_time, extra_nodes = FOREVER, 0
-    reserved = rules.reservation_depth == 1 and state.counters[i, HEAD] < 0
-    around = state.counters[i, MET] > 0  # the head is then not known yet
+    reserved = rules.reservation_depth == 1 and state.counters[i, at.HEAD] < 0
+    around = state.counters[i, at.MET] > 0  # the head is then not known yet
     if rules.trial_limit is None:
         if len(line) > len(state.slots[i]) and reserved and not around:
             if may_start(cluster, jobs, line[0]):
@@ -101,7 +90,7 @@ def is_overdue(state, cluster, jobs, rules, i):
 @kernel
 def longest_allowed_wait(state, rules, i):
     """Return the guard's limit on waits, in seconds; infinity without a guard."""
-    return np.inf if rules.guard_code is None else state.sums[i, GUARD_LIMIT]
+    return np.inf if rules.guard_code is None else state.sums[i, at.GUARD_LIMIT]
 
 
 @kernel
@@ -110,7 +99,7 @@ def _may_pass(state, rules, i, reserved):
 
     Those before the slot `reserved` are of jobs with reservations.
     """
-    if state.counters[i, LEGAL_STARTS] == 0:
+    if state.counters[i, at.LEGAL_STARTS] == 0:
         return True
     if not rules.may_idle:
         return False
@@ -157,9 +146,9 @@ def _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes
     in_time = now(cluster) + limit <= shadow_time
     for slot in range(min(window, len(waiting(cluster)))):
         if _may_try(state, cluster, jobs, limit, slot, i) and state.slots[i, slot] != head:
-            legal = in_time or state.slot_requests[i, SLOT_SIZE, slot] <= extra_nodes
+            legal = in_time or state.slot_requests[i, at.SLOT_SIZE, slot] <= extra_nodes
             state.mask[i, window + 1 + slot] = legal
-            state.counters[i, LEGAL_TRIALS] += legal
+            state.counters[i, at.LEGAL_TRIALS] += legal
 
 
 @kernel
@@ -167,13 +156,15 @@ def _may_try(state, cluster, jobs, limit, slot, i):
     """Tell whether the job in a slot fits now and may have a trial."""
     requests, time, job = state.slot_requests[i], now(cluster), state.slots[i, slot]
     if state.outages is not None:
-        if is_hidden(state, i, job) or not leaves_enough(state, cluster, jobs, i, LEFT, job, limit):
+        if is_hidden(state, i, job) or not leaves_enough(
+            state, cluster, jobs, i, at.LEFT, job, limit
+        ):
             return False
     return (
         cluster.trial_start[job] < 0
-        and requests[SLOT_ESTIMATE, slot] > limit
-        and requests[SLOT_SIZE, slot] <= free(cluster)
-        and requests[SLOT_REQUESTED_START, slot] <= time
+        and requests[at.SLOT_ESTIMATE, slot] > limit
+        and requests[at.SLOT_SIZE, slot] <= free(cluster)
+        and requests[at.SLOT_REQUESTED_START, slot] <= time
     )
 
 
@@ -185,8 +176,8 @@ def _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes):
     all slots, empty or not: its end is then no surprise to the processor.
     """
     mask, requests = state.mask[i], state.slot_requests[i]
-    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
-    requested_start = requests[SLOT_REQUESTED_START]
+    size, estimate = requests[at.SLOT_SIZE], requests[at.SLOT_ESTIMATE]
+    requested_start = requests[at.SLOT_REQUESTED_START]
     time, available = now(cluster), free(cluster)
     for slot in range(len(size)):
         beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
@@ -198,7 +189,7 @@ def _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes):
             if takes_trial(cluster, jobs, rules.first_trial, job):
                 over = time + _length(cluster, jobs, rules, job) <= shadow_time
                 mask[slot] = may_start(cluster, jobs, job) and (over or size[slot] <= extra_nodes)
-    if state.outages is not None and state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, at.MET] > 0:
         for slot in range(min(len(size), len(waiting(cluster)))):
             if mask[slot]:
                 mask[slot] = _leaves_enough_left(state, cluster, jobs, i, slot)
@@ -218,7 +209,7 @@ def _leaves_enough_left(state, cluster, jobs, i, slot):
     job = state.slots[i, slot]
     if is_hidden(state, i, job):
         return False
-    return leaves_enough(state, cluster, jobs, i, LEFT, job, jobs.estimate[job])
+    return leaves_enough(state, cluster, jobs, i, at.LEFT, job, jobs.estimate[job])
 
 
 @kernel
@@ -231,11 +222,11 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
     mask, slots, line = state.mask[i], state.slots[i], waiting(cluster)
     window = len(slots)
     mask[:window] = 0
-    steps = state.counters[i, PLAN_STEPS : PLAN_STEPS + 1]
+    steps = state.counters[i, at.PLAN_STEPS : at.PLAN_STEPS + 1]
     plan = Profile(state.plan[i, 0], state.plan[i, 1], steps)
     rebuild(plan, cluster, jobs)
     depth = rules.reservation_depth if rules.reservation_depth >= 0 else len(line)
-    around = state.counters[i, MET] > 0
+    around = state.counters[i, at.MET] > 0
     next_slot = 0  # the slots, too, are in queue order
     for job in line:
         if depth == 0:
@@ -247,7 +238,7 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
         earliest = max(now(cluster), jobs.requested_start[job])
         anchor = anchor_point(plan, jobs.size[job], jobs.estimate[job], earliest)
         if state.outages is not None and around and anchor == now(cluster):
-            if not leaves_enough(state, cluster, jobs, i, LEFT, job, jobs.estimate[job]):
+            if not leaves_enough(state, cluster, jobs, i, at.LEFT, job, jobs.estimate[job]):
                 continue
             reserve_room(state, cluster, jobs, i, job)
         depth -= 1
@@ -271,9 +262,9 @@ def _allow_trials_beside_plan(state, cluster, jobs, rules, plan, reserved, i):
     """Allow the trials that respect all reservations, the job's own included."""
     limit, window = rules.trial_limit, len(state.slots[i])
     for slot in range(min(window, len(waiting(cluster)))):
-        size = state.slot_requests[i, SLOT_SIZE, slot]
+        size = state.slot_requests[i, at.SLOT_SIZE, slot]
         starts_now = slot < reserved and state.mask[i, slot] == 1
         if _may_try(state, cluster, jobs, limit, slot, i) and not starts_now:
             legal = fits(plan, size, limit, now(cluster))
             state.mask[i, window + 1 + slot] = legal
-            state.counters[i, LEGAL_TRIALS] += legal
+            state.counters[i, at.LEGAL_TRIALS] += legal

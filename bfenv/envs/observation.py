@@ -3,81 +3,77 @@
 Everything is computed from requests, the clock, expected ends and jobs that have ended.
 """
 
+import math
+
 import numpy as np
 
+import bfenv.envs.batch_state as at
+import bfenv.envs.features as f
+import bfenv.knowledge.user_history as h
 from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import out_of_service
 from bfenv.core.profile import shadow
-from bfenv.envs.batch_state import (
-    BACKLOG,
-    COMING,
-    HEAD,
-    LAST_OUTAGE,
-    LOG_ESTIMATE,
-    LOG_EXPANSION,
-    LOG_WAIT,
-    MET,
-    SHARE,
-    SLOT_ESTIMATE,
-    SLOT_FLAGS,
-    SLOT_REQUESTED_START,
-    SLOT_SIZE,
-    SLOT_SUBMIT,
-    TRACE,
-    history_of,
-)
-from bfenv.envs.features import (
-    AHEAD,
-    CLUSTER_BACKLOG,
-    CLUSTER_DAY_COS,
-    CLUSTER_DAY_SIN,
-    CLUSTER_EXTRA,
-    CLUSTER_FREE,
-    CLUSTER_NEXT_END,
-    CLUSTER_OUTSIDE,
-    CLUSTER_QUEUE,
-    CLUSTER_SHADOW,
-    JOB_BEFORE_SHADOW,
-    JOB_ESTIMATE,
-    JOB_EXPANSION,
-    JOB_FITS,
-    JOB_HEAD,
-    JOB_LEGAL,
-    JOB_PRESENT,
-    JOB_SIZE,
-    JOB_WAIT,
-    JOB_WITHIN_EXTRA,
-    USER_QUANTITIES,
-)
+from bfenv.envs.batch_state import history_of
 from bfenv.envs.legal_actions import longest_allowed_wait
-from bfenv.envs.log_scale import log_count, log_expansion, log_time
 from bfenv.envs.outages import is_withheld, oldest
-from bfenv.knowledge.user_history import (
-    ACCURACY,
-    PREDICTED_EXPANSION,
-    USER_ENDED,
-    USER_QUEUED,
-    USER_RUNNING,
-    count_jobs,
-    quantity,
-)
+from bfenv.knowledge.user_history import count_jobs, quantity
+
+ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))  # its bits
+FRACTION_BITS = 52
+LOG_TWO = math.log(2.0)
+THIRD, FIFTH, SEVENTH, NINTH = 1 / 3, 1 / 5, 1 / 7, 1 / 9
+
+
+@kernel
+def log(x):
+    """Return the natural logarithm of a positive normal number, to within 1e-9.
+
+    The compiler handles several slots with one instruction, unlike with `math.log`; and the result
+    is the same on every machine. It uses the series of log((1 + s) / (1 - s)).
+    """
+    bits = np.float64(x).view(np.int64)
+    exponent = (bits - ROOT_HALF) >> FRACTION_BITS
+    mantissa = np.int64(bits - (exponent << FRACTION_BITS)).view(np.float64)  # 0.7 to 1.4
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    z = s * s
+    series = 1.0 + z * (THIRD + z * (FIFTH + z * (SEVENTH + z * NINTH)))
+    return exponent * LOG_TWO + 2.0 * s * series
+
+
+@kernel
+def log_time(seconds):
+    """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
+    return min(1.0, log(1.0 + seconds) * (1.0 / f.LOG_LONGEST))
+
+
+@kernel
+def log_count(number):
+    """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
+    return min(1.0, log(1.0 + number) * (1.0 / f.LOG_MOST))
+
+
+@kernel
+def log_expansion(ratio):
+    """Map 1 to 0 and 10,000 or more to 1, on a logarithmic scale."""
+    return min(1.0, log(ratio) * (1.0 / f.LOG_LARGEST_EXPANSION))
+
 
 ARC = 300  # seconds
 ANGLES = np.arange(DAY) * (2 * np.pi / DAY)  # of the seconds of a day
 # (k, 2) float64: sine and cosine of the angles that are ARC apart, and of the first ones
 ARCS, FIRST_ARC = (np.stack([np.sin(x), np.cos(x)], 1) for x in (ANGLES[::ARC], ANGLES[:ARC]))
 # The values of neighbouring columns by the bits of SLOT_FLAGS: one look-up instead of conversions
-FLAGS = JOB_FITS, JOB_HEAD, JOB_BEFORE_SHADOW, JOB_WITHIN_EXTRA
+FLAGS = f.JOB_FITS, f.JOB_HEAD, f.JOB_BEFORE_SHADOW, f.JOB_WITHIN_EXTRA
 FLAG_VALUES = ((np.arange(16)[:, None] >> np.arange(4)) & 1).astype(np.float32)  # (16, 4)
 STEP_BITS = 49  # bits of a float64 behind its exponent and three bits of its fraction
 FIRST_BITS = int(np.float64(1).view(np.int64)) >> STEP_BITS
-LAST_BITS = int(np.float64(AHEAD[-1] + 1).view(np.int64)) >> STEP_BITS
+LAST_BITS = int(np.float64(f.AHEAD[-1] + 1).view(np.int64)) >> STEP_BITS
 # By the leading bits of 1 + a time ahead: the first step that the least such time reaches; the
 # largest reaches at most the next one
 STEPS = np.searchsorted(
-    AHEAD + 1, (np.arange(FIRST_BITS, LAST_BITS + 1) << STEP_BITS).view(np.float64)
+    f.AHEAD + 1, (np.arange(FIRST_BITS, LAST_BITS + 1) << STEP_BITS).view(np.float64)
 )
 LANES = 16  # slots: a multiple of how many the compiler handles with one instruction
 
@@ -88,13 +84,13 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     line = waiting(cluster)
     head, shadow_time, extra_nodes = -1, now(cluster), cluster.state[PROCESSORS]
     if len(line) > 0:
-        head = (
-            state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else oldest(state, cluster, i)
-        )
+        head = state.counters[i, at.HEAD]
+        if head < 0:
+            head = oldest(state, cluster, i)
     if head >= 0:
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
-    if state.outages is not None and state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, at.MET] > 0:
         _correct_fits(state, cluster, jobs, i, buffers.queue[i])
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(state, cluster, jobs, i, buffers.profile[i])
@@ -107,25 +103,25 @@ def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
     _write_times(state, cluster, i)
     _write_flags(state, cluster, i, head, shadow_time, extra_nodes)
     mask, features = state.mask[i], state.slot_features[i]
-    share, log_estimate = features[SHARE], features[LOG_ESTIMATE]
-    log_wait, expansion = features[LOG_WAIT], features[LOG_EXPANSION]
-    flags = state.slot_requests[i, SLOT_FLAGS]
+    share, log_estimate = features[at.SHARE], features[at.LOG_ESTIMATE]
+    log_wait, expansion = features[at.LOG_WAIT], features[at.LOG_EXPANSION]
+    flags = state.slot_requests[i, at.SLOT_FLAGS]
     seen = min(len(queue), len(waiting(cluster)))
     queue[seen:] = 0.0
     for slot in range(seen):
         row, values = queue[slot], FLAG_VALUES[flags[slot]]
         # All are read before any is written, so that the compiler moves them at once.
         fits, is_head, before_shadow, within_extra = values[0], values[1], values[2], values[3]
-        row[JOB_PRESENT] = 1.0
-        row[JOB_LEGAL] = mask[slot]
-        row[JOB_SIZE] = share[slot]
-        row[JOB_ESTIMATE] = log_estimate[slot]
-        row[JOB_WAIT] = log_wait[slot]
-        row[JOB_EXPANSION] = expansion[slot]
-        row[JOB_FITS] = fits
-        row[JOB_HEAD] = is_head
-        row[JOB_BEFORE_SHADOW] = before_shadow
-        row[JOB_WITHIN_EXTRA] = within_extra
+        row[f.JOB_PRESENT] = 1.0
+        row[f.JOB_LEGAL] = mask[slot]
+        row[f.JOB_SIZE] = share[slot]
+        row[f.JOB_ESTIMATE] = log_estimate[slot]
+        row[f.JOB_WAIT] = log_wait[slot]
+        row[f.JOB_EXPANSION] = expansion[slot]
+        row[f.JOB_FITS] = fits
+        row[f.JOB_HEAD] = is_head
+        row[f.JOB_BEFORE_SHADOW] = before_shadow
+        row[f.JOB_WITHIN_EXTRA] = within_extra
 
 
 @kernel
@@ -133,8 +129,8 @@ def _write_flags(state, cluster, i, head, shadow_time, extra_nodes):
     """Fill SLOT_FLAGS: bit k is the value of column FLAGS[k]."""
     slots, requests = state.slots[i], state.slot_requests[i]
     time, available = now(cluster), free(cluster)
-    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
-    requested_start, flags = requests[SLOT_REQUESTED_START], requests[SLOT_FLAGS]
+    size, estimate = requests[at.SLOT_SIZE], requests[at.SLOT_ESTIMATE]
+    requested_start, flags = requests[at.SLOT_REQUESTED_START], requests[at.SLOT_FLAGS]
     for slot in range(_lanes(state, cluster, i)):
         fits = (size[slot] <= available) & (requested_start[slot] <= time)
         before_shadow = time + estimate[slot] <= shadow_time
@@ -161,15 +157,15 @@ def _correct_fits(state, cluster, jobs, i, queue):
     slots = state.slots[i]
     for slot in range(min(len(slots), len(waiting(cluster)))):
         if is_withheld(state, cluster, jobs, i, slots[slot]):
-            queue[slot, JOB_FITS] = 0.0
+            queue[slot, f.JOB_FITS] = 0.0
 
 
 @kernel
 def _write_times(state, cluster, i):
     """Fill LOG_WAIT and LOG_EXPANSION, in loops so small that the compiler vectorizes them."""
     time, features, requests = now(cluster), state.slot_features[i], state.slot_requests[i]
-    estimate, submit = requests[SLOT_ESTIMATE], requests[SLOT_SUBMIT]
-    log_wait, expansion = features[LOG_WAIT], features[LOG_EXPANSION]
+    estimate, submit = requests[at.SLOT_ESTIMATE], requests[at.SLOT_SUBMIT]
+    log_wait, expansion = features[at.LOG_WAIT], features[at.LOG_EXPANSION]
     seen = _lanes(state, cluster, i)
     for slot in range(seen):
         log_wait[slot] = log_time(time - submit[slot])
@@ -206,8 +202,8 @@ def _write_users(history, rules, cluster, jobs, slots, queue):
     """Write the columns of USERS."""
     count_jobs(history, cluster, jobs, True, True)
     for slot in range(len(slots)):
-        for k in range(len(USER_QUANTITIES)):
-            which = USER_QUANTITIES[k]
+        for k in range(len(f.USER_QUANTITIES)):
+            which = f.USER_QUANTITIES[k]
             value = quantity(history, cluster, jobs, slots[slot], which)
             queue[slot, rules.user_column + k] = _scaled(value, which)
 
@@ -215,11 +211,11 @@ def _write_users(history, rules, cluster, jobs, slots, queue):
 @kernel
 def _scaled(value, which):
     """Scale a quantity as `features.USERS` says."""
-    if which == ACCURACY:
+    if which == h.ACCURACY:
         return value
-    if which == PREDICTED_EXPANSION:
+    if which == h.PREDICTED_EXPANSION:
         return log_expansion(value)
-    if which in (USER_QUEUED, USER_RUNNING, USER_ENDED):
+    if which in (h.USER_QUEUED, h.USER_RUNNING, h.USER_ENDED):
         return log_count(value)
     return log_time(value)
 
@@ -228,8 +224,8 @@ def _scaled(value, which):
 def _write_profile(state, cluster, jobs, i, profile):
     time = now(cluster)
     if state.outages is not None:
-        coming, last = state.counters[i, COMING], state.counters[i, LAST_OUTAGE]
-        if coming < last and jobs.submit[coming] <= time + AHEAD[len(AHEAD) - 1]:
+        coming, last = state.counters[i, at.COMING], state.counters[i, at.LAST_OUTAGE]
+        if coming < last and jobs.submit[coming] <= time + f.AHEAD[len(f.AHEAD) - 1]:
             _write_profile_with_outages(cluster, jobs, coming, last, profile)
             return
     runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
@@ -238,12 +234,12 @@ def _write_profile(state, cluster, jobs, i, profile):
     profile[1:] = -np.inf
     for k in range(len(runs)):
         ahead = ends[k] - time
-        if ahead > AHEAD[len(AHEAD) - 1]:
+        if ahead > f.AHEAD[len(f.AHEAD) - 1]:
             break
         available += jobs.size[runs[k]]
         profile[_step_of(ahead)] = available / processors
     share = profile[0]  # it never falls, so the steps at which no job ends take the largest so far
-    for step in range(len(AHEAD)):
+    for step in range(len(f.AHEAD)):
         share = max(share, profile[step])
         profile[step] = share
 
@@ -255,18 +251,18 @@ def _step_of(ahead):
     A look-up and a comparison: the processor would mispredict when a search ends.
     """
     step = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
-    return step + (AHEAD[step] < ahead)
+    return step + (f.AHEAD[step] < ahead)
 
 
 @kernel
 def _write_profile_with_outages(cluster, jobs, coming, last, profile):
     runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
     time, available, k = now(cluster), free(cluster), 0
-    for step in range(len(AHEAD)):
-        while k < len(runs) and ends[k] <= time + AHEAD[step]:
+    for step in range(len(f.AHEAD)):
+        while k < len(runs) and ends[k] <= time + f.AHEAD[step]:
             available += jobs.size[runs[k]]
             k += 1
-        out = out_of_service(jobs, coming, last, time + AHEAD[step])
+        out = out_of_service(jobs, coming, last, time + f.AHEAD[step])
         profile[step] = (available - out) / processors
 
 
@@ -274,19 +270,19 @@ def _write_profile_with_outages(cluster, jobs, coming, last, profile):
 def _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, row):
     waits, window = len(waiting(cluster)), len(state.slots[i])
     processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
-    second = (time + tables.time_of_day[state.counters[i, TRACE]]) % DAY
+    second = (time + tables.time_of_day[state.counters[i, at.TRACE]]) % DAY
     if rules.pass_column is not None:
         row[rules.pass_column] = state.mask[i, window]
-    row[CLUSTER_FREE] = free(cluster) / processors
-    row[CLUSTER_QUEUE] = log_count(waits)
-    row[CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)
-    row[CLUSTER_BACKLOG] = log_time(max(0.0, state.sums[i, BACKLOG]) / processors)
-    row[CLUSTER_SHADOW] = log_time(shadow_time - time)
-    row[CLUSTER_EXTRA] = extra_nodes / processors
-    row[CLUSTER_NEXT_END] = 1.0
+    row[f.CLUSTER_FREE] = free(cluster) / processors
+    row[f.CLUSTER_QUEUE] = log_count(waits)
+    row[f.CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)
+    row[f.CLUSTER_BACKLOG] = log_time(max(0.0, state.sums[i, at.BACKLOG]) / processors)
+    row[f.CLUSTER_SHADOW] = log_time(shadow_time - time)
+    row[f.CLUSTER_EXTRA] = extra_nodes / processors
+    row[f.CLUSTER_NEXT_END] = 1.0
     if len(ends) > 0:
-        row[CLUSTER_NEXT_END] = log_time(ends[0] - time)
-    row[CLUSTER_DAY_SIN], row[CLUSTER_DAY_COS] = sine_and_cosine(second)
+        row[f.CLUSTER_NEXT_END] = log_time(ends[0] - time)
+    row[f.CLUSTER_DAY_SIN], row[f.CLUSTER_DAY_COS] = sine_and_cosine(second)
 
 
 @kernel

@@ -14,19 +14,10 @@ Without outages to come, all this costs one comparison: MET is 0. If no trace ha
 compiled: BatchState.outages is None.
 """
 
+import bfenv.envs.batch_state as at
 from bfenv.core.cluster import may_start, now, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import find_room, has_room, start_outages, take_room
-from bfenv.envs.batch_state import (
-    COMING,
-    HIDDEN_IN,
-    HIDINGS,
-    LAST_OUTAGE,
-    LEFT,
-    MET,
-    OLDEST,
-    ROOM,
-)
 
 
 @kernel
@@ -35,15 +26,15 @@ def begin_pass(state, cluster, jobs, truth, i):
 
     To be called after each `advance` while there are outages to come.
     """
-    counters, hidden_in = state.counters[i], state.outages[i, HIDDEN_IN]
-    coming, last = counters[COMING], counters[LAST_OUTAGE]
-    counters[COMING] = start_outages(cluster, jobs, truth, coming, last)
-    counters[HIDINGS] += 1
+    counters, hidden_in = state.counters[i], state.outages[i, at.HIDDEN_IN]
+    coming, last = counters[at.COMING], counters[at.LAST_OUTAGE]
+    counters[at.COMING] = start_outages(cluster, jobs, truth, coming, last)
+    counters[at.HIDINGS] += 1
     _find_room(state, cluster, jobs, i)
-    if counters[MET] > 0:
+    if counters[at.MET] > 0:
         for job in waiting(cluster):
-            if not leaves_enough(state, cluster, jobs, i, ROOM, job, jobs.estimate[job]):
-                hidden_in[job] = counters[HIDINGS]
+            if not leaves_enough(state, cluster, jobs, i, at.ROOM, job, jobs.estimate[job]):
+                hidden_in[job] = counters[at.HIDINGS]
 
 
 @kernel
@@ -52,32 +43,32 @@ def look_ahead(state, cluster, jobs, rules, i):
 
     To be called at each decision at which an outage can be met.
     """
-    counters, hidden_in = state.counters[i], state.outages[i, HIDDEN_IN]
+    counters, hidden_in = state.counters[i], state.outages[i, at.HIDDEN_IN]
     _find_room(state, cluster, jobs, i)
-    counters[OLDEST] = -1
+    counters[at.OLDEST] = -1
     for job in waiting(cluster):
-        if hidden_in[job] == counters[HIDINGS]:
+        if hidden_in[job] == counters[at.HIDINGS]:
             continue
         if not _is_too_many(state, cluster, jobs, i, job):
-            counters[OLDEST] = job
+            counters[at.OLDEST] = job
             break
         if rules.reservation_depth != 0:
-            hidden_in[job] = counters[HIDINGS]
+            hidden_in[job] = counters[at.HIDINGS]
 
 
 @kernel
 def _find_room(state, cluster, jobs, i):
-    counters, room = state.counters[i], state.outages[i, ROOM]
-    counters[MET] = find_room(cluster, jobs, counters[COMING], counters[LAST_OUTAGE], room)
-    for outage in range(counters[MET]):
-        state.outages[i, LEFT, outage] = room[outage]
+    counters, room = state.counters[i], state.outages[i, at.ROOM]
+    counters[at.MET] = find_room(cluster, jobs, counters[at.COMING], counters[at.LAST_OUTAGE], room)
+    for outage in range(counters[at.MET]):
+        state.outages[i, at.LEFT, outage] = room[outage]
 
 
 @kernel
 def oldest(state, cluster, i):
     """Return the head of the queue: the oldest waiting job that is not hidden; -1 for none."""
-    if state.outages is not None and state.counters[i, MET] > 0:
-        return state.counters[i, OLDEST]
+    if state.outages is not None and state.counters[i, at.MET] > 0:
+        return state.counters[i, at.OLDEST]
     line = waiting(cluster)
     return line[0] if len(line) > 0 else -1
 
@@ -86,7 +77,7 @@ def oldest(state, cluster, i):
 def is_hidden(state, i, job):
     """Tell whether a waiting job cannot start in this pass because of an outage to come."""
     counters = state.counters[i]
-    return counters[MET] > 0 and state.outages[i, HIDDEN_IN, job] == counters[HIDINGS]
+    return counters[at.MET] > 0 and state.outages[i, at.HIDDEN_IN, job] == counters[at.HIDINGS]
 
 
 @kernel
@@ -98,7 +89,7 @@ def is_withheld(state, cluster, jobs, i, job):
 @kernel
 def _is_too_many(state, cluster, jobs, i, job):
     """Tell whether only an outage to come keeps a job from starting."""
-    enough = leaves_enough(state, cluster, jobs, i, ROOM, job, jobs.estimate[job])
+    enough = leaves_enough(state, cluster, jobs, i, at.ROOM, job, jobs.estimate[job])
     return may_start(cluster, jobs, job) and not enough
 
 
@@ -110,12 +101,12 @@ def leaves_enough(state, cluster, jobs, i, row, job, length):
     """
     counters, room = state.counters[i], state.outages[i, row]
     end = now(cluster) + length
-    return has_room(jobs, counters[COMING], counters[MET], room, jobs.size[job], end)
+    return has_room(jobs, counters[at.COMING], counters[at.MET], room, jobs.size[job], end)
 
 
 @kernel
 def reserve_room(state, cluster, jobs, i, job):
     """Take what a job needs that may start now and has a reservation out of what is LEFT."""
-    counters, left = state.counters[i], state.outages[i, LEFT]
+    counters, left = state.counters[i], state.outages[i, at.LEFT]
     end = now(cluster) + jobs.estimate[job]
-    take_room(jobs, counters[COMING], counters[MET], left, jobs.size[job], end)
+    take_room(jobs, counters[at.COMING], counters[at.MET], left, jobs.size[job], end)

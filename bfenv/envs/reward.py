@@ -82,13 +82,8 @@ REWARDS = {"log_ratio": log_ratio, "bounded_slowdown": bounded_slowdown, "wait":
 def find_reward(reward: str | Reward) -> RewardRule:
     """Find a reward by its name or by "module:function"; a function is taken as it is.
 
-    Raises
-    ------
-    UnknownNameError
-        If no reward has the name.
-    BfenvError
-        If the module or the function does not exist, or the object is not a function of two or
-        three arguments.
+    Raises UnknownNameError if no reward has the name. Raises BfenvError if the module or the
+    function does not exist, or the object is not a function of two or three arguments.
     """
     function: object = reward
     if isinstance(reward, str):

@@ -38,10 +38,7 @@ def find_rules(
 ) -> EnvRules:
     """Return the rules, given the columns of the observation's "queue".
 
-    Raises
-    ------
-    BfenvError
-        If the window's order or the length of trials is wrong.
+    Raises BfenvError if the window's order or the length of trials is wrong.
     """
     window = int(settings["window"])
     # A depth beyond the longest trace reserves for all jobs; kernels take 64 bits.

@@ -35,10 +35,7 @@ class BackfillVecEnv(VecEnv):
 
     `BackfillEnv` describes the workload and the settings.
 
-    Raises
-    ------
-    BfenvError
-        If a setting is wrong.
+    Raises BfenvError if a setting is wrong.
     """
 
     @lists_settings
@@ -60,10 +57,8 @@ class BackfillVecEnv(VecEnv):
     def reset(self) -> Observation:
         """Open an episode in every environment, with the seeds and options set before.
 
-        Raises
-        ------
-        BfenvError
-            If an option is wrong, or an episode leaves the split; no episode is opened then.
+        Raises BfenvError if an option is wrong, or an episode leaves the split; no episode is
+        opened then.
         """
         buffers = self.batch.new_buffers()
         for i in range(self.num_envs):

@@ -44,13 +44,10 @@ Init = TypeVar("Init", bound=Callable[..., None])
 class UnknownSettingError(UnknownNameError, TypeError):
     """A keyword argument that is not a setting; a TypeError, as of any function.
 
-    Parameters
-    ----------
-    name
-        The unknown name; without `known`, the whole message, with which `gymnasium.make` raises
-        the error again.
-    known
-        The settings.
+    Args:
+        name: The unknown name; without `known`, the whole message, with which `gymnasium.make`
+            raises the error again.
+        known: The settings.
     """
 
     def __init__(self, name: str, known: Iterable[str] = ()) -> None:
@@ -188,12 +185,8 @@ DEFAULTS = cast(EnvSettings, {name: setting.default for name, setting in SETTING
 def complete_settings(settings: EnvSettings) -> EnvSettings:
     """Add the defaults, and check what can be checked without the workload.
 
-    Raises
-    ------
-    UnknownSettingError
-        If a setting does not exist.
-    BfenvError
-        If a value is of the wrong kind or out of range, or two do not go together.
+    Raises UnknownSettingError if a setting does not exist. Raises BfenvError if a value is of the
+    wrong kind or out of range, or two do not go together.
     """
     for name in settings:
         if name not in SETTINGS:
@@ -249,10 +242,7 @@ def reservation_depth_of(reservations: int | str) -> int:
 
     With "chosen" none has one: the head that the agent names has it.
 
-    Raises
-    ------
-    BfenvError
-        If it is neither a number from 0 nor one of the names.
+    Raises BfenvError if it is neither a number from 0 nor one of the names.
     """
     named = {"chosen": 0, "all": -1}
     if isinstance(reservations, str) and reservations in named:
@@ -267,10 +257,7 @@ def trials_of(trial_limit: float | str) -> tuple[int, int | None]:
 
     The latter is None where trials are actions.
 
-    Raises
-    ------
-    BfenvError
-        If one of them is neither a number from 1 nor such a duration as text.
+    Raises BfenvError if one of them is neither a number from 1 nor such a duration as text.
     """
     values: list[float | str] = [trial_limit]
     if isinstance(trial_limit, str):

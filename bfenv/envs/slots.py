@@ -10,26 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.envs.batch_state as at
 from bfenv.baselines.expression_order import find_order_or_expression
 from bfenv.core.cluster import now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel, shared_kernel
-from bfenv.envs.batch_state import (
-    KEY,
-    LOG_ESTIMATE,
-    MET,
-    OLDEST,
-    SHARE,
-    SLOT_ESTIMATE,
-    SLOT_REQUESTED_START,
-    SLOT_SIZE,
-    SLOT_SUBMIT,
-    TAKEN,
-    TRACE,
-    VALUE,
-    columns_of,
-    history_of,
-)
+from bfenv.envs.batch_state import columns_of, history_of
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.outages import is_hidden
 from bfenv.knowledge.expression_program import parse_expression, score_jobs
@@ -56,20 +42,13 @@ class WindowRule(NamedTuple):
 def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
     """Return the rule of a window order.
 
-    Parameters
-    ----------
-    order
-        One of WINDOW_ORDERS, or an expression, the smallest values first.
-    window
-        Slots.
-    reserved
-        How many of the oldest jobs have reservations; they are in slots as far as these go.
+    * `order`: one of WINDOW_ORDERS, or an expression, the smallest values first.
+    * `window`: Slots.
+    * `reserved`: how many of the oldest jobs have reservations; they are in slots as far as these
+      go.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such order, or the expression cannot be read; the message points at the
-        column.
+    Raises BfenvError if there is no such order, or the expression cannot be read; the message
+    points at the column.
     """
     codes: list[int] = []
     weight: float | None = None
@@ -105,36 +84,37 @@ def write_slots(state, tables, cluster, jobs, rules, i):
     slot = len(line)
     while slot < len(slots) and slots[slot] >= 0:
         slots[slot] = -1
-        state.slot_requests[i, SLOT_SIZE, slot] = FOREVER
+        state.slot_requests[i, at.SLOT_SIZE, slot] = FOREVER
         slot += 1
 
 
 @kernel
 def _write_requests(state, tables, jobs, i, first, end):
     """Copy what is asked for by the jobs in the slots from `first` up to `end`."""
-    slots, known = state.slots[i], tables.features[state.counters[i, TRACE]]
-    size, estimate = state.slot_requests[i, SLOT_SIZE], state.slot_requests[i, SLOT_ESTIMATE]
-    submit = state.slot_requests[i, SLOT_SUBMIT]
-    requested_start = state.slot_requests[i, SLOT_REQUESTED_START]
-    share, log_estimate = state.slot_features[i, SHARE], state.slot_features[i, LOG_ESTIMATE]
+    slots, known = state.slots[i], tables.features[state.counters[i, at.TRACE]]
+    size, estimate = state.slot_requests[i, at.SLOT_SIZE], state.slot_requests[i, at.SLOT_ESTIMATE]
+    submit = state.slot_requests[i, at.SLOT_SUBMIT]
+    requested_start = state.slot_requests[i, at.SLOT_REQUESTED_START]
+    share, log_estimate = state.slot_features[i, at.SHARE], state.slot_features[i, at.LOG_ESTIMATE]
     for slot in range(first, end):
         job = slots[slot]
         size[slot] = jobs.size[job]
         estimate[slot] = jobs.estimate[job]
         submit[slot] = jobs.submit[job]
         requested_start[slot] = jobs.requested_start[job]
-        share[slot] = known[job, SHARE]
-        log_estimate[slot] = known[job, LOG_ESTIMATE]
+        share[slot] = known[job, at.SHARE]
+        log_estimate[slot] = known[job, at.LOG_ESTIMATE]
 
 
 @kernel
 def _choose(state, tables, cluster, jobs, rules, i):
     """Choose the jobs in slots where more wait than there are slots."""
     slots, line = state.slots[i], waiting(cluster)
-    taken, left = state.per_job[i, TAKEN], len(slots)
+    taken, left = state.per_job[i, at.TAKEN], len(slots)
     taken[: len(line)] = 0
-    if state.outages is not None and state.counters[i, MET] > 0 and state.counters[i, OLDEST] >= 0:
-        taken[np.searchsorted(line, state.counters[i, OLDEST])] = 1
+    counters = state.counters[i]
+    if state.outages is not None and counters[at.MET] > 0 and counters[at.OLDEST] >= 0:
+        taken[np.searchsorted(line, counters[at.OLDEST])] = 1
         left -= 1
     left -= _take_oldest(state, cluster, i, min(left, rules.oldest_slots), False)
     for k in range(len(rules.orders)):
@@ -142,7 +122,7 @@ def _choose(state, tables, cluster, jobs, rules, i):
     left -= _take_oldest(state, cluster, i, left, False)
     if state.outages is not None:
         _take_oldest(state, cluster, i, left, True)
-    chosen, slot = state.per_job[i, KEY], 0
+    chosen, slot = state.per_job[i, at.KEY], 0
     for place in range(len(line)):  # without a branch, which would often be mispredicted
         chosen[slot] = line[place]
         slot += taken[place]
@@ -157,8 +137,8 @@ def _choose(state, tables, cluster, jobs, rules, i):
 @shared_kernel
 def _take_oldest(state, cluster, i, most, hidden_too):
     """Take the oldest jobs among those not taken yet; return how many they are."""
-    taken, line = state.per_job[i, TAKEN], waiting(cluster)
-    around, count = state.counters[i, MET] > 0 and not hidden_too, 0
+    taken, line = state.per_job[i, at.TAKEN], waiting(cluster)
+    around, count = state.counters[i, at.MET] > 0 and not hidden_too, 0
     for place in range(len(line)):
         if count == most:
             break
@@ -176,7 +156,7 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
 
     Return how many they are, at most `left`.
     """
-    taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
+    taken, key, line = state.per_job[i, at.TAKEN], state.per_job[i, at.KEY], waiting(cluster)
     count = _write_keys(state, tables, cluster, jobs, rules, i, rules.orders[k])
     wanted = min(rules.order_slots, count, left)
     if wanted == 0:
@@ -199,7 +179,7 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
 @kernel
 def _write_keys(state, tables, cluster, jobs, rules, i, order):
     """Write the keys of the jobs that the order may take; return how many they are."""
-    taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
+    taken, key, line = state.per_job[i, at.TAKEN], state.per_job[i, at.KEY], waiting(cluster)
     time, count = now(cluster), 0
     if rules.expression is not None:
         _write_values(state, tables, cluster, jobs, rules, i)
@@ -208,9 +188,9 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
         estimate, size = jobs.estimate[job], jobs.size[job]
         waited = time - jobs.submit[job]
         if rules.expression is not None:
-            value = state.per_job[i, VALUE].view(np.float64)[job]
+            value = state.per_job[i, at.VALUE].view(np.float64)[job]
         elif rules.order_weight is not None:
-            number = tables.order_number[state.counters[i, TRACE]]
+            number = tables.order_number[state.counters[i, at.TRACE]]
             own = number[job] if len(number) > 0 else 0.0
             submit, weight = jobs.submit[job], rules.order_weight
             value = formula(order, waited, estimate, size, submit, own, weight)
@@ -221,7 +201,7 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
         sortable = bits ^ ((bits >> 63) & LARGEST)  # an integer in the order of the values
         key[place] = sortable if taken[place] == 0 else LARGEST  # without a branch
         count += 1 - taken[place]
-    if state.outages is not None and state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, at.MET] > 0:
         for place in range(len(line)):
             if is_hidden(state, i, line[place]):
                 count -= key[place] < LARGEST
@@ -233,7 +213,7 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
 def _write_values(state, tables, cluster, jobs, rules, i):
     """Write the values that the window's expression has for the waiting jobs."""
     program, columns = program_of(rules.expression), columns_of(state, rules, i)
-    history, value = history_of(state, tables, i), state.per_job[i, VALUE].view(np.float64)
+    history, value = history_of(state, tables, i), state.per_job[i, at.VALUE].view(np.float64)
     count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
     note_age_limit(history, longest_allowed_wait(state, rules, i))
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)

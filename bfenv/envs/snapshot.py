@@ -11,6 +11,8 @@ from typing import Any, Self
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+import bfenv.envs.batch_state as at
+import bfenv.knowledge.runtime_sampler as rs
 from bfenv.baselines.futures import future_events
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
@@ -18,39 +20,11 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Jobs, Outage
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch import EnvBatch, Observation
-from bfenv.envs.batch_state import (
-    BOUNDED_SLOWDOWN,
-    COMING,
-    DUE,
-    DUE_JOB,
-    DUE_TIME,
-    EPISODES,
-    FIRST,
-    KEY,
-    LAST,
-    LAST_OUTAGE,
-    LONGEST_WAIT,
-    SHOWN_SLOWDOWN,
-    TAKEN,
-    TRACE,
-    UNSTARTED,
-    VERSIONS,
-    WAIT,
-    BatchState,
-    EnvRules,
-    cluster_of,
-)
+from bfenv.envs.batch_state import BatchState, EnvRules, cluster_of
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info
 from bfenv.envs.rules import plain_rules
-from bfenv.knowledge.runtime_sampler import (
-    RuntimeHistory,
-    ended_jobs,
-    history_of_ended,
-    known_runtimes,
-    sample_runtimes,
-)
 
 # The fields of BatchState that are a UserHistory. They follow from the jobs that have ended, but
 # number groups of jobs to come as well.
@@ -65,7 +39,7 @@ class EnvSnapshot:
     state: BatchState  # of one environment, without the events to come and what is OF_USERS
     window: EpisodeWindow  # up to the last job submitted
     outages: tuple[Outage, ...]  # of the trace: they have been announced
-    history: RuntimeHistory  # of the jobs that have ended
+    history: rs.RuntimeHistory  # of the jobs that have ended
     rules: EnvRules  # by which the slots and the mask have been written, see `plain_rules`
 
 
@@ -85,10 +59,7 @@ class PlanningHandle(EnvHandle):
     def snapshot(self) -> EnvSnapshot:
         """Return what is known at this decision: no true runtime of an unfinished job.
 
-        Raises
-        ------
-        ResetNeeded
-            If there is no episode, or it is over.
+        Raises ResetNeeded if there is no episode, or it is over.
         """
         if not self.batch.ready or self.unstarted == 0:
             raise ResetNeeded("a snapshot needs an episode that is not over")
@@ -100,10 +71,10 @@ class PlanningHandle(EnvHandle):
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
         # They may come from earlier episodes, with what was then known. -1 says that none is known.
-        state.per_job[:, [TAKEN, KEY]] = 0
-        state.per_job[:, VERSIONS:] = -1
-        state.counters[0, DUE] = 0
-        state.sums[0, BOUNDED_SLOWDOWN] = 0
+        state.per_job[:, [at.TAKEN, at.KEY]] = 0
+        state.per_job[:, at.VERSIONS :] = -1
+        state.counters[0, at.DUE] = 0
+        state.sums[0, at.BOUNDED_SLOWDOWN] = 0
         window = self.batch.windows[self.i]
         assert window is not None, "an episode has been opened"
         submitted = Jobs(*(column[:known].copy() for column in jobs))
@@ -112,7 +83,7 @@ class PlanningHandle(EnvHandle):
             state,
             window._replace(last=min(window.last, known), end=known),
             self.trace.outages,
-            history_of_ended(self.cluster, submitted),
+            rs.history_of_ended(self.cluster, submitted),
             plain_rules(self.batch.rules),
         )
 
@@ -123,22 +94,11 @@ class PlanningHandle(EnvHandle):
         all jobs from the oldest waiting one on. `resume` goes back to the episode of this
         environment, `reset` opens another one.
 
-        Parameters
-        ----------
-        snapshot
-            Of this environment, or of one with the same workloads and settings.
-        seed
-            Every seed is another future.
+        * `snapshot`: of this environment, or of one with the same workloads and settings.
+        * `seed`: every seed is another future.
 
-        Returns
-        -------
-        tuple
-            Observation and info, as `reset` returns them.
-
-        Raises
-        ------
-        BfenvError
-            If the snapshot is of other workloads or settings, or the seed is not an integer >= 0.
+        Returns observation and info, as `reset` returns them. Raises BfenvError if the snapshot is
+        of other workloads or settings, or the seed is not an integer >= 0.
         """
         generator = np.random.default_rng(check_integer("seed", seed, 0))
         episode = self._episode or self.batch
@@ -157,7 +117,7 @@ class PlanningHandle(EnvHandle):
         _write_future(state, jobs, runtime, window, self._futures)
         self._episode, self.batch = (
             episode,
-            episode.branch(future, state, window, ended_jobs(cluster)),
+            episode.branch(future, state, window, rs.ended_jobs(cluster)),
         )
         buffers = self.batch.outputs()
         parts = self.batch.observation(buffers, 0)
@@ -210,9 +170,9 @@ def _sample(
     cluster = cluster_of(snapshot.state, 0)
     chosen = np.sort(np.concatenate([running(cluster), waiting(cluster)]))
     chosen = chosen[chosen < len(estimate)]  # without outages
-    known = known_runtimes(cluster, snapshot.jobs, chosen)
-    sampled = sample_runtimes(snapshot.history, snapshot.jobs, chosen, known, generator)
-    ended = ended_jobs(cluster)
+    known = rs.known_runtimes(cluster, snapshot.jobs, chosen)
+    sampled = rs.sample_runtimes(snapshot.history, snapshot.jobs, chosen, known, generator)
+    ended = rs.ended_jobs(cluster)
     runtime = estimate.copy()
     runtime[ended] = cluster.end[ended] - cluster.start[ended]
     runtime[chosen] = sampled[0]
@@ -229,24 +189,24 @@ def _write_future(
     cluster, counters, sums = cluster_of(state, 0), state.counters[0], state.sums[0]
     lengths = jobs.estimate[len(runtime) :]  # of outages
     times, entries = future_events(cluster, jobs, np.concatenate([runtime, lengths]))
-    coming = np.arange(counters[COMING], counters[LAST_OUTAGE])
+    coming = np.arange(counters[at.COMING], counters[at.LAST_OUTAGE])
     times = np.concatenate([times, jobs.submit[coming]])
     entries = np.concatenate([entries, ~coming])
     order = np.lexsort((entries, times))
-    state.heap[0, DUE_TIME, : len(times)] = times[order]
-    state.heap[0, DUE_JOB, : len(entries)] = entries[order]
-    counters[DUE] = len(times)
-    counters[EPISODES] = -number  # agents with a memory see that this is another episode
+    state.heap[0, at.DUE_TIME, : len(times)] = times[order]
+    state.heap[0, at.DUE_JOB, : len(entries)] = entries[order]
+    counters[at.DUE] = len(times)
+    counters[at.EPISODES] = -number  # agents with a memory see that this is another episode
     cluster.state[LAST_JOB] = window.end
-    counters[[TRACE, FIRST, LAST]] = window.k, window.first, window.last
+    counters[[at.TRACE, at.FIRST, at.LAST]] = window.k, window.first, window.last
     job = np.arange(window.first, window.last)
     started = job[cluster.start[job] >= 0]
     wait = cluster.start[started] - jobs.submit[started]
     ended = cluster.end[started] >= 0
     on_trial = (cluster.trial_start[started] >= 0) & (cluster.trial_end[started] < 0) & ~ended
-    counters[UNSTARTED] = len(job) - np.count_nonzero(~on_trial)
+    counters[at.UNSTARTED] = len(job) - np.count_nonzero(~on_trial)
     shown = np.where(ended, runtime[started], jobs.estimate[started])
-    sums[WAIT] = wait.sum()
-    sums[LONGEST_WAIT] = wait.max(initial=0)
-    sums[BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started])[~on_trial].sum()
-    sums[SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()
+    sums[at.WAIT] = wait.sum()
+    sums[at.LONGEST_WAIT] = wait.max(initial=0)
+    sums[at.BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started])[~on_trial].sum()
+    sums[at.SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()

@@ -2,21 +2,11 @@
 
 import numpy as np
 
+import bfenv.envs.batch_state as at
 from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.batch_state import (
-    BOUNDED_SLOWDOWN,
-    FIRST,
-    LAST,
-    LONGEST_WAIT,
-    TRACE,
-    WAIT,
-    BatchState,
-    StepTotals,
-    TraceTables,
-    cluster_of,
-)
+from bfenv.envs.batch_state import BatchState, StepTotals, TraceTables, cluster_of
 
 
 def charge_unstarted(
@@ -39,14 +29,14 @@ def charge_unstarted(
     `totals` belong to the step that was truncated; `row`, the same as an array in the order of
     StepTotals, is overwritten.
     """
-    cluster, jobs = cluster_of(state, i), Jobs(*tables.requests[state.counters[i, TRACE]])
-    first, last = state.counters[i, [FIRST, LAST]].tolist()
+    cluster, jobs = cluster_of(state, i), Jobs(*tables.requests[state.counters[i, at.TRACE]])
+    first, last = state.counters[i, [at.FIRST, at.LAST]].tolist()
     time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
     start, end = cluster.start[first:last], cluster.end[first:last]
     on_trial = (cluster.trial_start[first:last] >= 0) & (cluster.trial_end[first:last] < 0)
     on_trial &= (start >= 0) & (start <= time) & (end < 0)
     unstarted = first + np.flatnonzero((start < 0) | (start > time) | on_trial)  # FOREVER: not yet
-    settled = state.sums[i, WAIT] - (start - jobs.submit[first:last])[on_trial].sum()
+    settled = state.sums[i, at.WAIT] - (start - jobs.submit[first:last])[on_trial].sum()
     present = np.union1d(waiting(cluster), unstarted)
     remaining = expected_ends(cluster) - time
     work = float(jobs.size[running(cluster)] @ remaining)
@@ -61,8 +51,8 @@ def charge_unstarted(
     slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
     charged = totals._replace(
         wait=settled + wait.sum(),
-        slowdown=state.sums[i, BOUNDED_SLOWDOWN] + slowdown.sum(),
-        longest=max(float(state.sums[i, LONGEST_WAIT]), float(wait.max())),
+        slowdown=state.sums[i, at.BOUNDED_SLOWDOWN] + slowdown.sum(),
+        longest=max(float(state.sums[i, at.LONGEST_WAIT]), float(wait.max())),
         submitted=float(last - first),
     )
     row[:] = charged

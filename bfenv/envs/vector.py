@@ -34,43 +34,34 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     Each behaves bit for bit like a `BackfillEnv` in a `gymnasium.vector.SyncVectorEnv` with the
     same `autoreset_mode`. The legal actions are `infos["action_mask"]`, (num_envs, actions) int8.
 
-    Parameters
-    ----------
-    num_envs
-        How many environments.
-    workload
-        As of `BackfillEnv`.
-    autoreset_mode
-        What happens to an environment whose episode has ended. "same_step": it shows the first
-        observation of its next episode; the last observation is then in `infos["final_obs"]`, the
-        info with the metrics in `infos["final_info"]`. "next_step": it shows the last observation,
-        and the next step resets it, whatever its action; Gymnasium's wrappers of vectors want this
-        one, and `NumpyToTorch` among them also needs `pip install "gymnasium[torch]"`. "disabled":
-        you reset it, with `reset(options={"reset_mask": ...})`.
-    copy
-        If False, `reset` and `step` return the same arrays of observations each time, which the
-        next call overwrites; it is a little faster.
-    threads
-        How many threads step the environments. The results are the same.
-    **settings
-        As of `BackfillEnv`.
+    Args:
+        num_envs: How many environments.
+        workload: As of `BackfillEnv`.
+        autoreset_mode: What happens to an environment whose episode has ended. "same_step": it
+            shows the first observation of its next episode; the last observation is then in
+            `infos["final_obs"]`, the info with the metrics in `infos["final_info"]`. "next_step":
+            it shows the last observation, and the next step resets it, whatever its action;
+            Gymnasium's wrappers of vectors want this one, and `NumpyToTorch` among them also needs
+            `pip install "gymnasium[torch]"`. "disabled": you reset it, with
+            `reset(options={"reset_mask": ...})`.
+        copy: If False, `reset` and `step` return the same arrays of observations each time, which
+            the next call overwrites; it is a little faster.
+        threads: How many threads step the environments. The results are the same.
+        **settings: As of `BackfillEnv`.
 
-    Raises
-    ------
-    BfenvError
-        If a setting is wrong.
+    Raises:
+        BfenvError: If a setting is wrong.
 
-    Examples
-    --------
-    >>> import gymnasium
-    >>> import bfenv
-    >>> envs = gymnasium.make_vec("Backfill-v0", num_envs=4, window=16)
-    >>> observations, infos = envs.reset(seed=0)
-    >>> observations["queue"].shape[:2], infos["action_mask"].shape
-    ((4, 16), (4, 17))
-    >>> observations, rewards, terminated, truncated, infos = envs.step(
-    ...     infos["action_mask"].argmax(axis=1)
-    ... )
+    Examples:
+        >>> import gymnasium
+        >>> import bfenv
+        >>> envs = gymnasium.make_vec("Backfill-v0", num_envs=4, window=16)
+        >>> observations, infos = envs.reset(seed=0)
+        >>> observations["queue"].shape[:2], infos["action_mask"].shape
+        ((4, 16), (4, 17))
+        >>> observations, rewards, terminated, truncated, infos = envs.step(
+        ...     infos["action_mask"].argmax(axis=1)
+        ... )
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  declared by Gymnasium
@@ -123,28 +114,20 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Open an episode in every environment.
 
-        Parameters
-        ----------
-        seed
-            The seed s of environment 0; environment i has s + i. Or a seed for each.
-        options
-            `{"reset_mask": (num_envs,) bool}` resets only those environments. `BackfillEnv.reset`
-            has the other options, which hold for every environment.
+        Args:
+            seed: The seed s of environment 0; environment i has s + i. Or a seed for each.
+            options: `{"reset_mask": (num_envs,) bool}` resets only those environments.
+                `BackfillEnv.reset` has the other options, which hold for every environment.
 
-        Returns
-        -------
-        observations
-            As of `BackfillEnv.reset`, with num_envs in front of each shape.
-        infos : dict
-            Arrays of that length.
+        Returns:
+            tuple:
+            * `observations`: As of `BackfillEnv.reset`, with num_envs in front of each shape.
+            * `infos` (dict): Arrays of that length.
 
-        Raises
-        ------
-        BfenvError
-            If an option or the number of seeds is wrong, or an episode leaves the split. No
-            episode is opened then.
-        ResetNeeded
-            If the first reset is not of all environments.
+        Raises:
+            BfenvError: If an option or the number of seeds is wrong, or an episode leaves the
+                split. No episode is opened then.
+            ResetNeeded: If the first reset is not of all environments.
         """
         seeds = _seeds(seed, self.num_envs)
         options = dict(check_options(options))
@@ -167,28 +150,19 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def step(self, actions: np.ndarray) -> StepResult:
         """Act in every environment; reset those whose episode is over, by `autoreset_mode`.
 
-        Parameters
-        ----------
-        actions
-            (num_envs,) int
+        Args:
+            actions: (num_envs,) int
 
-        Returns
-        -------
-        observations
-            As of `BackfillEnv.step`, with num_envs in front of each shape.
-        rewards : np.ndarray
-            (num_envs,) float64.
-        terminated, truncated : np.ndarray
-            (num_envs,) bool.
-        infos : dict
-            Arrays of that length.
+        Returns:
+            tuple:
+            * `observations`: As of `BackfillEnv.step`, with num_envs in front of each shape.
+            * `rewards` (np.ndarray): (num_envs,) float64.
+            * `terminated`, `truncated` (np.ndarray): (num_envs,) bool.
+            * `infos` (dict): Arrays of that length.
 
-        Raises
-        ------
-        BfenvError
-            If the actions are anything else.
-        ResetNeeded
-            If an episode is over and `autoreset_mode` is "disabled".
+        Raises:
+            BfenvError: If the actions are anything else.
+            ResetNeeded: If an episode is over and `autoreset_mode` is "disabled".
         """
         actions = check_actions(actions, self.num_envs)
         if self._over and self.autoreset_mode is AutoresetMode.DISABLED:
@@ -230,15 +204,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
         Make two vectors, and let one step while a learner chooses the actions of the other.
 
-        Parameters
-        ----------
-        actions
-            As of `step`.
+        Args:
+            actions: As of `step`.
 
-        Raises
-        ------
-        BfenvError
-            If a step has been sent that has not been received.
+        Raises:
+            BfenvError: If a step has been sent that has not been received.
         """
         if self._sent is not None:
             raise BfenvError("send needs a recv before it: a step has been sent already")
@@ -249,10 +219,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def recv(self) -> StepResult:
         """Wait for the step that has been sent, and return what `step` returns.
 
-        Raises
-        ------
-        BfenvError
-            If there is none, and what `step` raises.
+        Raises:
+            BfenvError: If there is none, and what `step` raises.
         """
         if self._sent is None:
             raise BfenvError("recv needs a send before it")
@@ -263,54 +231,33 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return {**self.__dict__, "_sender": None, "_sent": None}
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every environment, or read an attribute.
+        """Call a method of every environment, or read an attribute; return the results.
 
-        Parameters
-        ----------
-        name
-            Of a method or an attribute of `bfenv.envs.handle.EnvHandle`.
-        args, kwargs
-            Arguments of the method.
-
-        Returns
-        -------
-        tuple
-            The result or the value of each environment.
+        Args:
+            name: Of a method or an attribute of `bfenv.envs.handle.EnvHandle`.
+            args, kwargs: Arguments of the method.
         """
         values = [getattr(handle, name) for handle in self.handles]
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Read an attribute of every environment.
+        """Return the values of an attribute, of every environment.
 
-        Parameters
-        ----------
-        name
-            As of `call`.
-
-        Returns
-        -------
-        tuple
-            The value of each environment.
+        Args:
+            name: As of `call`.
         """
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of every environment.
 
-        Parameters
-        ----------
-        name
-            As of `call`.
-        values
-            One value for all environments, or a list with one for each.
+        Args:
+            name: As of `call`.
+            values: One value for all environments, or a list with one for each.
 
-        Raises
-        ------
-        AttributeError
-            If the attribute cannot be set: the environments share their settings.
-        ValueError
-            If there are not as many values as environments.
+        Raises:
+            AttributeError: If the attribute cannot be set: the environments share their settings.
+            ValueError: If there are not as many values as environments.
         """
         each = values if isinstance(values, list | tuple) else [values] * self.num_envs
         for handle, value in zip(self.handles, each, strict=True):
@@ -380,10 +327,7 @@ def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
 def check_actions(actions: Any, count: int) -> np.ndarray:
     """Return the actions as (count,) int64.
 
-    Raises
-    ------
-    BfenvError
-        If they are anything but `count` integers.
+    Raises BfenvError if they are anything but `count` integers.
     """
     array = np.asarray(actions)
     if array.shape != (count,) or array.dtype.kind not in "iu":

@@ -37,16 +37,10 @@ def warm_up(
 ) -> None:
     """Schedule the jobs before the episode on an empty machine.
 
-    Parameters
-    ----------
-    cluster, jobs, truth
-        The machine, in any state.
-    trace
-        The episode's.
-    window
-        The episode.
-    run_easy
-        EASY's event loop, or its machine code.
+    * `cluster`, `jobs`, `truth`: the machine, in any state.
+    * `trace`: the episode's.
+    * `window`: the episode.
+    * `run_easy`: EASY's event loop, or its machine code.
     """
     outages = outages_of(trace)
     submit = truth.requests[SUBMIT]
@@ -133,12 +127,8 @@ def easy_start_times(
 def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
     """Return when a policy starts the jobs of a window on the warm machine, (n,) int64 seconds.
 
-    Raises
-    ------
-    IllegalStartError
-        If the policy starts a job that may not start.
-    StarvationError
-        If it leaves jobs of the window waiting although nothing else is left to happen.
+    Raises IllegalStartError if the policy starts a job that may not start. Raises StarvationError
+    if it leaves jobs of the window waiting although nothing else is left to happen.
     """
     cluster, jobs, truth = new_machine(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)

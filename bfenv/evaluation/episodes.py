@@ -61,59 +61,44 @@ def evaluate_agent(
 ) -> list[Row]:
     """Play episodes, and score random actions and policies on the same jobs.
 
-    Parameters
-    ----------
-    agent
-        What `open_agent` takes: a name, such as "random", "module:object" or "model.zip"; an object
-        with the `predict` of stable-baselines3; or a function that makes one from an environment.
-        Masks are passed if `predict` takes them; the illegal choices of other models of
-        stable-baselines3 are replaced by the best legal ones.
-    workload
-        As of `BackfillEnv`.
-    **settings : EnvSettings
-        As of `BackfillEnv`. `split` is "test" by default. A saved model brings the settings that it
-        was trained with; give those of any other agent.
-    episodes, seed
-        How many; episode k has the seed `seed + k`. With `episode_jobs=None` each trace is played
-        once, from the warm-up to the end of the split.
-    deterministic
-        Passed to `predict`; None scores agents that sample actions both ways.
-    trust
-        Open saved models, which may run any code.
-    references
-        Policies to score on the same jobs.
-    failed
-        Called with each reference that fails, and the error; the reference has no row then. By
-        default, the first error is raised.
-    watch
-        Called once, with a function that returns which share of the episodes has been played.
+    Args:
+        agent: What `open_agent` takes: a name, such as "random", "module:object" or "model.zip"; an
+            object with the `predict` of stable-baselines3; or a function that makes one from an
+            environment. Masks are passed if `predict` takes them; the illegal choices of other
+            models of stable-baselines3 are replaced by the best legal ones.
+        workload: As of `BackfillEnv`.
+        **settings: As of `BackfillEnv`. `split` is "test" by default. A saved model brings the
+            settings that it was trained with; give those of any other agent.
+        episodes, seed: How many; episode k has the seed `seed + k`. With `episode_jobs=None` each
+            trace is played once, from the warm-up to the end of the split.
+        deterministic: Passed to `predict`; None scores agents that sample actions both ways.
+        trust: Open saved models, which may run any code.
+        references: Policies to score on the same jobs.
+        failed: Called with each reference that fails, and the error; the reference has no row then.
+            By default, the first error is raised.
+        watch: Called once, with a function that returns which share of the episodes has been
+            played.
 
-    Returns
-    -------
-    list[Row]
+    Returns:
         The agent, or the agent and "... (sampled)"; "random", which acts in the default environment
         with your `settings`; the references; and, if it is not among them, the best registered
         variant of EASY or LOS that starves no jobs. Policies see every waiting job and need no
-        masks. Compare rows of one division only. The metrics are
-        means over the episodes of the means over their jobs, "p95_wait" and "max_wait" of all jobs,
-        "slowdown_ratio" and "longest_wait_ratio" to EASY; of agents, also "decisions", the share
-        "outside_window" of them at which jobs waited outside the window, "replaced_actions", the
-        illegal ones that the model's best legal one replaced, and "illegal_actions", which counted
-        as the pass.
+        masks. Compare rows of one division only. The metrics are means over the episodes of the
+        means over their jobs, "p95_wait" and "max_wait" of all jobs, "slowdown_ratio" and
+        "longest_wait_ratio" to EASY; of agents, also "decisions", the share "outside_window" of
+        them at which jobs waited outside the window, "replaced_actions", the illegal ones that the
+        model's best legal one replaced, and "illegal_actions", which counted as the pass.
 
-    Raises
-    ------
-    BfenvError
-        If a setting is wrong or contradicts those that the agent was trained with, the agent cannot
-        be opened, it was trained on jobs that it is to be scored on, it raises anything, or a
-        reference does and `failed` is not given.
+    Raises:
+        BfenvError: If a setting is wrong or contradicts those that the agent was trained with, the
+            agent cannot be opened, it was trained on jobs that it is to be scored on, it raises
+            anything, or a reference does and `failed` is not given.
 
-    Examples
-    --------
-    >>> from bfenv.evaluation import evaluate_agent
-    >>> rows = evaluate_agent("random", episodes=1, episode_jobs=20, references=["easy"])
-    >>> [row.policy for row in rows][:2]
-    ['random', 'easy']
+    Examples:
+        >>> from bfenv.evaluation import evaluate_agent
+        >>> rows = evaluate_agent("random", episodes=1, episode_jobs=20, references=["easy"])
+        >>> [row.policy for row in rows][:2]
+        ['random', 'easy']
     """
     check_integer("episodes", episodes, 1)
     seed = check_integer("seed", seed, 0)

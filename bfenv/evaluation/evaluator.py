@@ -21,8 +21,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.reference import FAIR, REFERENCE
 from bfenv.evaluation.row import Row, new_row
+from bfenv.evaluation.summary import FAIR, REFERENCE
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
@@ -48,25 +48,14 @@ class Case(NamedTuple):
 def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> list[Case]:
     """Return a case of a workload for each seed.
 
-    Parameters
-    ----------
-    workload
-        Name or path, for `load_workload`.
-    seeds
-        How many seeds, from 0. A seed determines the jobs of a generated workload and the decisions
-        of a stochastic policy.
-    load
-        Offered load to scale the workload to; None for its own.
+    Args:
+        workload: Name or path, for `load_workload`.
+        seeds: How many seeds, from 0. A seed determines the jobs of a generated workload and the
+            decisions of a stochastic policy.
+        load: Offered load to scale the workload to; None for its own.
 
-    Returns
-    -------
-    list[Case]
-        By seed.
-
-    Raises
-    ------
-    BfenvError
-        If the workload is unknown, or `seeds` is below 1.
+    Raises:
+        BfenvError: If the workload is unknown, or `seeds` is below 1.
     """
     options = {} if load is None else {"load": load}
     is_generated = takes_seed(workload)
@@ -82,17 +71,10 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
 
 
 def variant_cases(variants: Mapping[str, Trace]) -> list[Case]:
-    """Make a case of each of several traces.
+    """Return a case of each of several traces, in this order.
 
-    Parameters
-    ----------
-    variants
-        The traces by label.
-
-    Returns
-    -------
-    list[Case]
-        In this order.
+    Args:
+        variants: The traces by label.
     """
     return [Case(trace, label=label) for label, trace in variants.items()]
 
@@ -111,44 +93,31 @@ def evaluate(
 ) -> list[Row]:
     """Run every competitor on every case.
 
-    Parameters
-    ----------
-    competitors
-        What `find_policy` takes, and LOGGED for what a log records, if it records its starts. A
-        policy that is not stochastic runs once on jobs that no seed has made.
-    cases
-        What to run on.
-    full
-        Also compare with EASY, and compute what charts show; see `bfenv.analysis.summarize`.
-    keep_schedules
-        Let each row have its schedule.
-    shard
-        (i, n): run only the i-th of n parts.
-    done
-        Called with each row as soon as it is there.
-    jobs, backend, scheduler
-        Where to run, see `bfenv.parallel.sweep.run_tasks`.
+    Args:
+        competitors: What `find_policy` takes, and LOGGED for what a log records, if it records its
+            starts. A policy that is not stochastic runs once on jobs that no seed has made.
+        cases: What to run on.
+        full: Also compare with EASY, and compute what charts show; see `bfenv.analysis.summarize`.
+        keep_schedules: Let each row have its schedule.
+        shard: (i, n): run only the i-th of n parts.
+        done: Called with each row as soon as it is there.
+        jobs, backend, scheduler: Where to run, see `bfenv.parallel.sweep.run_tasks`.
 
-    Returns
-    -------
-    list[Row]
+    Returns:
         Case by case, in the order of the competitors. If a policy fails, its row has the status
         "failed" and the error.
 
-    Raises
-    ------
-    BfenvError
-        If a policy is unknown, a workload cannot be loaded, or `jobs`, `backend` or `scheduler` is
-        wrong.
+    Raises:
+        BfenvError: If a policy is unknown, a workload cannot be loaded, or `jobs`, `backend` or
+            `scheduler` is wrong.
 
-    Examples
-    --------
-    >>> from bfenv.evaluation import evaluate, workload_cases
-    >>> rows = evaluate(["fcfs", "easy"], workload_cases("lublin:jobs=500,load=0.9"))
-    >>> [row.policy for row in rows]
-    ['fcfs', 'easy']
-    >>> rows[1].metrics["mean_wait"] < rows[0].metrics["mean_wait"]
-    True
+    Examples:
+        >>> from bfenv.evaluation import evaluate, workload_cases
+        >>> rows = evaluate(["fcfs", "easy"], workload_cases("lublin:jobs=500,load=0.9"))
+        >>> [row.policy for row in rows]
+        ['fcfs', 'easy']
+        >>> rows[1].metrics["mean_wait"] < rows[0].metrics["mean_wait"]
+        True
     """
     plan = take_shard(plan_runs(competitors, cases), shard)
     rows: dict[int, Row] = {}

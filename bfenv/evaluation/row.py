@@ -163,17 +163,10 @@ class Row:
         return row_key(self.kind, self.policy, self.workload, self.seed)
 
     def with_results(self, results: Mapping[str, Any]) -> "Row":
-        """Add the results of a schedule to a row.
+        """Return a new row with the results of a schedule.
 
-        Parameters
-        ----------
-        results
-            What `bfenv.analysis.summarize` returns.
-
-        Returns
-        -------
-        Row
-            A new row.
+        Args:
+            results: What `bfenv.analysis.summarize` returns.
         """
         return replace(
             self,
@@ -212,24 +205,15 @@ class Row:
 
     @classmethod
     def from_json(cls, data: bytes, where: object) -> "Row":
-        """Read and check the content of a row's file.
+        """Return the row in a file's content, checked.
 
-        Parameters
-        ----------
-        data
-            The content, which may come from anywhere.
-        where
-            Name of the file, for error messages.
+        Args:
+            data: The content, which may come from anywhere.
+            where: Name of the file, for error messages.
 
-        Returns
-        -------
-        Row
-            Checked.
-
-        Raises
-        ------
-        BfenvError
-            If this is not a row of schema SCHEMA; the message names the file and the field.
+        Raises:
+            BfenvError: If this is not a row of schema SCHEMA; the message names the file and the
+                field.
         """
         try:
             values = json.loads(data.decode(), parse_constant=lambda word: None)

@@ -13,21 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+import bfenv.knowledge.expression_program as ep
 from bfenv.core.cluster import PASSES, now
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.knowledge.expression_direction import STAYS, UNKNOWN
-from bfenv.knowledge.expression_program import (
-    CHUNK,
-    COUNTED,
-    Columns,
-    Program,
-    evaluate,
-    has_changed,
-    new_columns,
-    parse_expression,
-    write_waits,
-)
 from bfenv.knowledge.user_history import group_of_alike
 
 SHORTEST = 900  # seconds of a period
@@ -39,8 +29,8 @@ MARGIN = 1e-9  # of a bound, for functions that do not round in order
 class Scores(NamedTuple):
     """The values of an expression that are known, and bounds on those that are not."""
 
-    program: Program
-    columns: Columns
+    program: ep.Program
+    columns: ep.Columns
     value: np.ndarray  # (n,) float64
     known_in: np.ndarray  # (n,) int64: the pass in which `value` is the job's; FOREVER: in any
     lowest: np.ndarray  # (n,) float64: no larger than the job's value
@@ -57,18 +47,18 @@ def new_scores(text: str | None, jobs: Jobs, selects: bool = False) -> Scores:
 
     With `selects` they have what `write_firsts` needs.
     """
-    program = parse_expression(text or "submit")
+    program = ep.parse_expression(text or "submit")
     count = len(jobs.submit) if text else 0
     listed = count if selects and program.by_age[0] else 0
     return Scores(
         program,
-        new_columns(program, count),
+        ep.new_columns(program, count),
         value=np.empty(count),
         known_in=np.full(count, -1),
         lowest=np.full(count, -np.inf),
         highest=np.full(count, np.inf),
         until=np.full(count, -1),
-        some=np.empty(CHUNK, dtype=np.int64),
+        some=np.empty(ep.CHUNK, dtype=np.int64),
         met_in=np.zeros((2 * listed + 1, 2), dtype=np.int64),
         lists=np.zeros(1, dtype=np.int64),
     )
@@ -141,10 +131,10 @@ def renew_bounds(scores, history, cluster, jobs, queue):
     time, next = now(cluster), 0
     while next < len(queue):
         count = 0
-        while next < len(queue) and count < CHUNK // 2:
+        while next < len(queue) and count < ep.CHUNK // 2:
             job = queue[next]
             next += 1
-            if scores.until[job] < time or has_changed(
+            if scores.until[job] < time or ep.has_changed(
                 scores.program, scores.columns, history, cluster, jobs, job
             ):
                 scores.some[count] = job
@@ -160,7 +150,7 @@ def _renew(scores, history, cluster, jobs, count):
     ends = 1 if goes == STAYS or goes == UNKNOWN else 2
     for i in range(count, ends * count):
         some[i] = some[i - count]
-    write_waits(scores.program, cluster, jobs, some[: ends * count])
+    ep.write_waits(scores.program, cluster, jobs, some[: ends * count])
     for i in range(count, ends * count):
         wait[i] += max(SHORTEST, int(wait[i]) // SHARE)
     _evaluate(scores, history, cluster, jobs, count, some[: ends * count])
@@ -180,27 +170,27 @@ def make_known(scores, history, cluster, jobs, queue, limit):
     next = 0
     while next < len(queue):
         count = 0
-        while next < len(queue) and count < CHUNK:
+        while next < len(queue) and count < ep.CHUNK:
             job = queue[next]
             next += 1
             if scores.lowest[job] <= limit and not _is_known(scores, history, cluster, jobs, job):
                 scores.some[count] = job
                 count += 1
         if count > 0:
-            write_waits(scores.program, cluster, jobs, scores.some[:count])
+            ep.write_waits(scores.program, cluster, jobs, scores.some[:count])
             _evaluate(scores, history, cluster, jobs, count, scores.some[:count])
 
 
 @kernel
 def _evaluate(scores, history, cluster, jobs, count, part):
     """Compute values after the waits in program.wait; the first `count` are present waits."""
-    evaluate(scores.program, scores.columns, history, cluster, jobs, part)
+    ep.evaluate(scores.program, scores.columns, history, cluster, jobs, part)
     stays = scores.program.direction[0] == STAYS
     for i in range(count):
         scores.value[part[i]] = scores.program.stack[0, i]
         scores.known_in[part[i]] = FOREVER if stays else cluster.state[PASSES]
     columns = scores.columns
-    for job in columns.stale[COUNTED, : columns.stale_count[COUNTED]]:
+    for job in columns.stale[ep.COUNTED, : columns.stale_count[ep.COUNTED]]:
         scores.until[job] = -1
         scores.lowest[job] = -np.inf
         scores.highest[job] = np.inf
@@ -210,5 +200,5 @@ def _evaluate(scores, history, cluster, jobs, count, part):
 def _is_known(scores, history, cluster, jobs, job):
     """Return whether `value` belongs to this pass."""
     if scores.known_in[job] == FOREVER:
-        return not has_changed(scores.program, scores.columns, history, cluster, jobs, job)
+        return not ep.has_changed(scores.program, scores.columns, history, cluster, jobs, job)
     return scores.known_in[job] == cluster.state[PASSES]

@@ -12,35 +12,25 @@ from collections.abc import Callable
 from itertools import product
 from typing import NamedTuple
 
+import bfenv.knowledge.user_history as h
 from bfenv.knowledge import expressions as ops
 from bfenv.knowledge.expressions import Node
-from bfenv.knowledge.user_history import (
-    ACCURACY,
-    FITS,
-    FREE,
-    PRIORITY,
-    SUBMIT,
-    TRIED,
-    USER_ENDED,
-    USER_RUNNING,
-    WAIT,
-)
 
 LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
 COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
 LOWEST = {  # of the quantities; 1 for all others
-    SUBMIT: 0.0,
-    PRIORITY: -math.inf,
-    WAIT: 0.0,
-    ACCURACY: 0.0,
-    USER_RUNNING: 0.0,
-    USER_ENDED: 0.0,
-    TRIED: 0.0,
-    FREE: 0.0,
-    FITS: 0.0,
+    h.SUBMIT: 0.0,
+    h.PRIORITY: -math.inf,
+    h.WAIT: 0.0,
+    h.ACCURACY: 0.0,
+    h.USER_RUNNING: 0.0,
+    h.USER_ENDED: 0.0,
+    h.TRIED: 0.0,
+    h.FREE: 0.0,
+    h.FITS: 0.0,
 }
-HIGHEST = {ACCURACY: 1.0, TRIED: 1.0, FITS: 1.0}  # infinite for all others
+HIGHEST = {h.ACCURACY: 1.0, h.TRIED: 1.0, h.FITS: 1.0}  # infinite for all others
 
 
 class Range(NamedTuple):
@@ -65,8 +55,8 @@ def _range(node: Node) -> Range:
     if node.operation == ops.CONSTANT:
         return Range(node.constant, node.constant, STAYS)
     if node.operation == ops.LOAD:
-        goes = RISES if node.quantity == WAIT else STAYS
-        if node.quantity in (FREE, FITS):
+        goes = RISES if node.quantity == h.WAIT else STAYS
+        if node.quantity in (h.FREE, h.FITS):
             goes = UNKNOWN
         low, high = LOWEST.get(node.quantity, 1.0), HIGHEST.get(node.quantity, math.inf)
         return Range(low, high, goes)

@@ -26,33 +26,18 @@ from bfenv.knowledge.expressions import (
 )  # fmt: skip
 
 # isort: on
+import bfenv.knowledge.user_history as h
 from bfenv.core.cluster import PROCESSORS, now
 from bfenv.core.kernel import kernel, shared_kernel
-from bfenv.knowledge.user_history import (
-    AGE_LIMIT,
-    ESTIMATE,
-    FITS,
-    FREE,
-    MACHINE_SIZE,
-    NAMES,
-    PRIORITY,
-    QUANTITIES,
-    SIZE,
-    SUBMIT,
-    TRIED,
-    USER_QUEUED,
-    USER_RUNNING,
-    WAIT,
-    quantity,
-)
+from bfenv.knowledge.user_history import quantity
 
 CHUNK = 128  # jobs
 DEEPEST = 32  # values on the stack
 LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age limit come before
-FIXED = {i for i, each in enumerate(QUANTITIES) if each.fixed}
-COUNTS = {USER_QUEUED, USER_RUNNING}
-OF_PASS = {WAIT, FREE, FITS}  # differ from pass to pass, whatever is known of the job
-LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - OF_PASS - {TRIED}
+FIXED = {i for i, each in enumerate(h.QUANTITIES) if each.fixed}
+COUNTS = {h.USER_QUEUED, h.USER_RUNNING}
+OF_PASS = {h.WAIT, h.FREE, h.FITS}  # differ from pass to pass, whatever is known of the job
+LEARNT = set(range(len(h.NAMES))) - FIXED - COUNTS - OF_PASS - {h.TRIED}
 LONGEST_LIMIT = 1 << 30  # seconds; longer age limits count as one
 ASKED, KNOWN, COUNTED, MAIN = range(4)  # the parts: of requests, of ended jobs, of counts, the rest
 
@@ -100,10 +85,7 @@ def new_columns(program: Program, count: int) -> Columns:
 def parse_expression(text: str, option: str = "order") -> Program:
     """Read an expression and make a program of it.
 
-    Raises
-    ------
-    PolicyError
-        If it cannot be read; the message points at the column.
+    Raises PolicyError if it cannot be read; the message points at the column.
     """
     program = _parse(text, option)
     return program._replace(stack=np.empty_like(program.stack), wait=np.empty(CHUNK))
@@ -129,12 +111,12 @@ def _parse(text: str, option: str) -> Program:
         np.empty((depth, CHUNK)),
         np.empty(CHUNK),
         changes=np.array([bool(loaded - FIXED)]),
-        counts=np.array([USER_QUEUED in loaded, USER_RUNNING in loaded]),
+        counts=np.array([h.USER_QUEUED in loaded, h.USER_RUNNING in loaded]),
         learns=np.array([bool(loaded & LEARNT)]),
         direction=np.array([goes]),
-        by_age=np.array([goes in (FALLS, STAYS) and SUBMIT not in loaded]),
-        varies=np.array([bool(loaded & (LEARNT | {TRIED}))]),
-        limited=np.array([AGE_LIMIT in loaded]),
+        by_age=np.array([goes in (FALLS, STAYS) and h.SUBMIT not in loaded]),
+        varies=np.array([bool(loaded & (LEARNT | {h.TRIED}))]),
+        limited=np.array([h.AGE_LIMIT in loaded]),
     )
 
 
@@ -162,7 +144,7 @@ def _part(node: Node) -> int:
         return MAIN
     if loaded & COUNTS:
         return COUNTED
-    return KNOWN if loaded & (LEARNT | {TRIED}) else ASKED
+    return KNOWN if loaded & (LEARNT | {h.TRIED}) else ASKED
 
 
 def _find_columns(node: Node, outside: int, columns: dict[Node, int]) -> None:
@@ -343,22 +325,22 @@ def _run(program, columns, begin, end, history, cluster, jobs, part):
 
 @kernel
 def _load(program, history, cluster, jobs, part, which, row):
-    if which == WAIT:
+    if which == h.WAIT:
         for i in range(len(part)):
             row[i] = program.wait[i]
-    elif which == ESTIMATE:
+    elif which == h.ESTIMATE:
         for i in range(len(part)):
             row[i] = jobs.estimate[part[i]]
-    elif which == SIZE:
+    elif which == h.SIZE:
         for i in range(len(part)):
             row[i] = jobs.size[part[i]]
-    elif which == SUBMIT:
+    elif which == h.SUBMIT:
         for i in range(len(part)):
             row[i] = jobs.submit[part[i]]
-    elif which == PRIORITY:
+    elif which == h.PRIORITY:
         for i in range(len(part)):
             row[i] = jobs.priority[part[i]]
-    elif which == MACHINE_SIZE:
+    elif which == h.MACHINE_SIZE:
         for i in range(len(part)):
             row[i] = cluster.state[PROCESSORS]
     else:

@@ -58,10 +58,7 @@ class Node(NamedTuple):
 def read_expression(text: str, option: str = "order") -> Node:
     """Read an expression.
 
-    Raises
-    ------
-    PolicyError
-        If it cannot be read; the message points at the column.
+    Raises PolicyError if it cannot be read; the message points at the column.
     """
     if len(text) > LONGEST:
         raise PolicyError(f"{option} has {len(text):,} characters, at most {LONGEST:,} are read")

@@ -21,7 +21,45 @@ from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import inlined, kernel
-from bfenv.knowledge.merging import sort_by_merging
+
+
+@kernel
+def sort_by_merging(score, line, count):
+    """Sort the first `count` jobs by score, and those of equal score by index.
+
+    * `score`: (m,) float64, not NaN; score of the job at the same position of the line. Is sorted,
+      too.
+    * `line`: (m,) int64 jobs. What is behind the first `count` jobs, as many again at least, is
+      lost.
+    * `count`: number of jobs.
+    """
+    width, source, target = 1, 0, count
+    while width < count:
+        for first in range(0, count, 2 * width):
+            middle, end = min(first + width, count), min(first + 2 * width, count)
+            _merge(score, line, source + first, source + middle, source + end, target + first)
+        source, target = target, source
+        width *= 2
+    if source > 0:
+        for i in range(count):
+            score[i], line[i] = score[source + i], line[source + i]
+
+
+@kernel
+def _merge(score, line, first, middle, end, target):
+    """Merge two sorted parts, from `first` up to `middle` and from there up to `end`."""
+    i, j = first, middle
+    for k in range(target, target + end - first):
+        from_second = j < end and (
+            i == middle or score[j] < score[i] or (score[j] == score[i] and line[j] < line[i])
+        )
+        if from_second:
+            score[k], line[k] = score[j], line[j]
+            j += 1
+        else:
+            score[k], line[k] = score[i], line[i]
+            i += 1
+
 
 FAR = 64  # places that a job is moved on average before the line is sorted by merging
 
@@ -112,10 +150,7 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
 def find_order(name: str, option: str = "order") -> Order:
     """Return the order of that name.
 
-    Raises
-    ------
-    PolicyError
-        If there is none; the message names the option.
+    Raises PolicyError if there is none; the message names the option.
     """
     check_choice(option, name, ORDERS, error=PolicyError)
     return ORDERS[name]
@@ -124,10 +159,8 @@ def find_order(name: str, option: str = "order") -> Order:
 def check_weight(weight: float | None, *orders: Order, positive: bool = False) -> None:
     """Check the weight of a second's delay, in 1/s, for these orders; None is the orders' own.
 
-    Raises
-    ------
-    PolicyError
-        If no order has a weight, or this one is not a finite number >= 0 (> 0 with `positive`).
+    Raises PolicyError if no order has a weight, or this one is not a finite number >= 0 (> 0 with
+    `positive`).
     """
     if weight is None:
         return

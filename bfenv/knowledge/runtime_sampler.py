@@ -113,16 +113,11 @@ def known_runtimes(cluster: Cluster, jobs: Jobs, chosen: np.ndarray) -> np.ndarr
     That is the time since the start of a running job, the length of a killed trial, 0 s for
     others; below the estimate.
 
-    Parameters
-    ----------
-    cluster, jobs
-        The machine and the requests.
-    chosen
-        (k,) int64, jobs that have not ended.
+    Args:
+        cluster, jobs: The machine and the requests.
+        chosen: (k,) int64, jobs that have not ended.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (k,) int64 seconds. The runtimes are longer.
     """
     start, trial_end = cluster.start[chosen], cluster.trial_end[chosen]
@@ -147,30 +142,19 @@ def sample_runtimes(
     comes from each of `futures` equally likely parts of its distribution, in random order (Latin
     hypercube sampling, McKay, Beckman and Conover 1979).
 
-    Parameters
-    ----------
-    history
-        What is known of ended jobs.
-    jobs
-        The requests of the trace.
-    chosen
-        (k,) int64, jobs that have not ended, or for which the history is to be ignored.
-    known
-        (k,) int64 seconds, as `known_runtimes` returns them; zeros for new jobs.
-    generator
-        Random numbers.
-    futures
-        Number of samples of each job.
+    Args:
+        history: What is known of ended jobs.
+        jobs: The requests of the trace.
+        chosen: (k,) int64, jobs that have not ended, or for which the history is to be ignored.
+        known: (k,) int64 seconds, as `known_runtimes` returns them; zeros for new jobs.
+        generator: Random numbers.
+        futures: Number of samples of each job.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (futures, k) int64 seconds, above `known`, at most the estimate.
 
-    Raises
-    ------
-    BfenvError
-        If `futures` is not an integer >= 1.
+    Raises:
+        BfenvError: If `futures` is not an integer >= 1.
     """
     count = check_integer("futures", futures, 1)
     strata = np.broadcast_to(np.arange(count), (len(chosen), count))

@@ -9,33 +9,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bfenv.analysis.bounds.gap import (
-    GapNumbers,
-    check_gap,
-    find_gap,
-    load_gap,
-    read_numbers,
-    save_gap,
-)
+import bfenv.analysis.bounds.gap as gp
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.divisions import division
 from bfenv.leaderboard.replay import trace_of
+from bfenv.leaderboard.standings import division
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 
 METRIC = "mean_bounded_slowdown"
 # Found with 10,000 moves per job for smoke-v1, 1,000 for the windows of rlscheduler, 100 for others
 KNOWN = Path(__file__).with_name("known_bounds")
-Bounds = Mapping[str, GapNumbers]  # by the hash of the trace
+Bounds = Mapping[str, gp.GapNumbers]  # by the hash of the trace
 
 
 class WorkloadGap(NamedTuple):
     """The gap of a workload: means over its traces, and the policy that comes closest."""
 
     workload: str
-    numbers: GapNumbers
+    numbers: gp.GapNumbers
     policy: str  # the one with the lowest mean, without those that kill jobs
     value: float  # its mean
     closed: float  # the share of the gap that it closes, see `shares_closed`
@@ -84,8 +77,8 @@ def find_bounds(
 
 
 def _find(folder: Path, row: Row, moves: int, seed: int) -> None:
-    gap = find_gap(trace_of(row), METRIC, moves=moves, seed=seed)
-    save_gap(gap, bounds_file(folder, row.workload_hash))
+    gap = gp.find_gap(trace_of(row), METRIC, moves=moves, seed=seed)
+    gp.save_gap(gap, bounds_file(folder, row.workload_hash))
 
 
 def read_bounds(leaderboard: Leaderboard) -> Bounds:
@@ -93,10 +86,10 @@ def read_bounds(leaderboard: Leaderboard) -> Bounds:
 
     Raises BfenvError if a file cannot be read, or is about other jobs than its name says.
     """
-    found: dict[str, GapNumbers] = {}
+    found: dict[str, gp.GapNumbers] = {}
     for row in _one_per_trace(leaderboard.rows):
         for path in known_bounds(leaderboard.folder, row.workload_hash):
-            numbers = read_numbers(path)
+            numbers = gp.read_numbers(path)
             if (numbers.workload_hash, numbers.metric) != (row.workload_hash, METRIC):
                 raise BfenvError(f"{path}: is not about the {METRIC} of {row.workload}")
             found[row.workload_hash] = found.get(row.workload_hash, numbers).stricter(numbers)
@@ -111,7 +104,7 @@ def check_bounds(leaderboard: Leaderboard) -> int:
     bounds, files = read_bounds(leaderboard), 0
     for row in _one_per_trace(leaderboard.rows):
         for path in known_bounds(leaderboard.folder, row.workload_hash):
-            check_gap(load_gap(path, trace_of(row)))
+            gp.check_gap(gp.load_gap(path, trace_of(row)))
             files += 1
     for row in leaderboard.rows:
         value, numbers = row.metrics.get(METRIC), bounds.get(row.workload_hash)
@@ -140,7 +133,7 @@ def gaps(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadGap]:
                 sum(column) / len(parts) for column in zip(*(p[2:] for p in parts), strict=True)
             )
             policy = min(values, key=lambda name: (values[name], name))
-            numbers = GapNumbers("", METRIC, *means)
+            numbers = gp.GapNumbers("", METRIC, *means)
             found.append(
                 WorkloadGap(workload, numbers, policy, values[policy], shares[policy][workload])
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.analysis.csv_text import csv_text
+from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.placement import place
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically

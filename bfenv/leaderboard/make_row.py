@@ -11,20 +11,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.agent_names import read_agent
+from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
 from bfenv.agents.card import read_card
+from bfenv.agents.player import Played, play
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.reference import FAIR, REFERENCE
+from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation.row import Row, new_row
-from bfenv.leaderboard.agent_schedule import agent_schedule
-from bfenv.leaderboard.agents import card_of
+from bfenv.evaluation.summary import FAIR, REFERENCE
+from bfenv.leaderboard.competitors import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.suite import FrozenTrace, load_frozen
@@ -34,9 +35,66 @@ from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
 from bfenv.players.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
 from bfenv.players.limits import DEFAULT, PlayerLimits, hide_memory
-from bfenv.players.remote_agent import RemoteAgent, remote_agent
+from bfenv.players.remote_agent import RemoteAgent, play_remotely, remote_agent
 from bfenv.players.remote_policy import Flags, program_policy
 from bfenv.workloads.load import load_workload
+
+NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
+
+
+class AgentRun(NamedTuple):
+    """What an agent made of a trace."""
+
+    schedule: Schedule
+    seconds: np.ndarray  # (decisions,) float64, how long each took
+    notes: dict[str, float]  # numbers for the row's metrics
+
+
+def agent_schedule(
+    trace: Trace, name: str, seed: int, remote: RemoteAgent | None = None
+) -> AgentRun:
+    """Run an agent on a whole trace, from an empty machine, in one episode.
+
+    The notes are the decisions, the share of them at which jobs waited outside the window, and how
+    many illegal choices of a model without masks were replaced by legal ones.
+
+    * `trace`: the jobs; there are no others.
+    * `name`: see `bfenv.agents.agent_names.read_agent`.
+    * `seed`: for the environment, for agents that take one, and for models that sample actions.
+    * `remote`: the agent in its player; None for bfenv's own agents.
+
+    Raises PolicyError at the first illegal action that cannot be replaced, and if a player fails.
+    Raises BfenvError if there is no such agent, a saved model does not fit the environment, or the
+    agent was trained on some of the jobs.
+    """
+    played = _play(trace, name, seed) if remote is None else play_remotely(trace, remote, seed)
+    notes = (
+        float(len(played.seconds)),
+        played.info["metrics"]["outside_window"],
+        float(played.replaced_actions),
+    )
+    return AgentRun(
+        played.times.schedule(trace, name, seed),
+        played.seconds,
+        dict(zip(NOTES, notes, strict=True)),
+    )
+
+
+def _play(trace: Trace, name: str, seed: int) -> Played:
+    """Let an agent of bfenv's own play in this process."""
+    opened = open_agent(name)
+    opened.check_unseen(trace)
+    env = BackfillEnv(trace, **opened.settings_with(WHOLE_TRACE))
+    agent = opened.make(env, seed)
+    return play(env, agent, seed, deterministic=read_agent(name).deterministic, strict=True)
+
+
+def warm_environment() -> None:
+    """Compile what an episode needs, or load its compiled code."""
+    env = BackfillEnv(make_trace([0], [1], [1], 1), **WHOLE_TRACE)
+    env.reset(seed=0)
+    env.step(0)
+
 
 PROBE = "lublin:procs=128,jobs=1000,load=0.9"  # on which a policy's speed is measured
 

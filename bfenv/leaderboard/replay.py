@@ -7,8 +7,8 @@ import numpy as np
 
 from bfenv.analysis.logged import logged_schedule
 from bfenv.baselines.registry import simulate
-from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
+from bfenv.core.files import load_arrays
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row
@@ -20,29 +20,19 @@ ARRAYS = ("start", "end", "trial_start", "trial_end")
 
 
 def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
-    """Return the schedule of a row that did not fail.
+    """Return the schedule of a row that did not fail, on the trace of the row.
 
     A schedule on disk is checked before it is returned. Policies are run again only by registered
     name or expression: a row may come from anywhere, and importing a module that it names would run
     whatever its author wants.
 
-    Parameters
-    ----------
-    leaderboard
-        What `read_leaderboard` returns.
-    row
-        One of its rows.
+    Args:
+        leaderboard: What `read_leaderboard` returns.
+        row: One of its rows.
 
-    Returns
-    -------
-    Schedule
-        On the trace of the row.
-
-    Raises
-    ------
-    BfenvError
-        If the workload's content is not that of the row, the schedule on disk is not one of the
-        workload, or nothing is on disk and the policy cannot be run again.
+    Raises:
+        BfenvError: If the workload's content is not that of the row, the schedule on disk is not
+            one of the workload, or nothing is on disk and the policy cannot be run again.
     """
     trace = trace_of(row)
     if row.kind == "log":

@@ -16,9 +16,8 @@ from bfenv.core.arguments import check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.agent_schedule import warm_environment
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.make_row import make_row, warm_seconds
+from bfenv.leaderboard.make_row import make_row, warm_environment, warm_seconds
 from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
 from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows
@@ -62,56 +61,34 @@ def run_suite(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> SuiteRun:
-    """Make the rows of policies and agents on a suite that are not in a folder yet.
+    """Make the rows of a suite that are not in a folder yet, and return those made and those there.
 
-    Parameters
-    ----------
-    suite, policies, agents, players, seeds
-        What to run, see `plan_rows`.
-    out
-        The folder, see `bfenv.leaderboard.store`; made if it does not exist.
-    timeout
-        Seconds that a row may take.
-    trust
-        Open saved models, which may run any code.
-    keep_schedules
-        Also write the start and end of every job.
-    retry
-        Make failed rows again.
-    limits
-        What a player may use: code that is not bfenv's own.
-    shard
-        (i, n): make only the i-th of n parts of the rows.
-    argv
-        The command line, noted with the timings.
-    waiting
-        Called with what is waited for before any row is made.
-    begin
-        Called with the number of rows to make and their estimated cost.
-    done
-        Called with each row and its part of that cost.
-    jobs, backend, scheduler
-        Where to run, see `bfenv.parallel.sweep.run_tasks`.
+    Args:
+        suite, policies, agents, players, seeds: What to run, see `plan_rows`.
+        out: The folder, see `bfenv.leaderboard.store`; made if it does not exist.
+        timeout: Seconds that a row may take.
+        trust: Open saved models, which may run any code.
+        keep_schedules: Also write the start and end of every job.
+        retry: Make failed rows again.
+        limits: What a player may use: code that is not bfenv's own.
+        shard: (i, n): make only the i-th of n parts of the rows.
+        argv: The command line, noted with the timings.
+        waiting: Called with what is waited for before any row is made.
+        begin: Called with the number of rows to make and their estimated cost.
+        done: Called with each row and its part of that cost.
+        jobs, backend, scheduler: Where to run, see `bfenv.parallel.sweep.run_tasks`.
 
-    Returns
-    -------
-    SuiteRun
-        The rows made, and those that existed.
+    Raises:
+        BfenvError: For wrong input, and for a trace that is missing or not the suite's. If a policy
+            or agent fails, only its row fails, and it records the reason.
 
-    Raises
-    ------
-    BfenvError
-        For wrong input, and for a trace that is missing or not the suite's. If a policy or
-        agent fails, only its row fails, and it records the reason.
-
-    Examples
-    --------
-    >>> from bfenv.leaderboard import find_suite, rank_policies, read_leaderboard, run_suite
-    >>> outcome = run_suite(find_suite("smoke-v1"), ["easy", "easy-sjf"], out="results")
-    >>> for standing in rank_policies(read_leaderboard("results").rows):
-    ...     print(standing.rank, standing.policy)
-    1 easy-sjf
-    2 easy
+    Examples:
+        >>> from bfenv.leaderboard import find_suite, rank_policies, read_leaderboard, run_suite
+        >>> outcome = run_suite(find_suite("smoke-v1"), ["easy", "easy-sjf"], out="results")
+        >>> for standing in rank_policies(read_leaderboard("results").rows):
+        ...     print(standing.rank, standing.policy)
+        1 easy-sjf
+        2 easy
     """
     check_workers(jobs, backend, scheduler)
     check_number("timeout", timeout, positive=True)

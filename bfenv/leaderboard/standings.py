@@ -1,15 +1,38 @@
 """The order of the policies of a leaderboard, computed from its rows."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
-from bfenv.core.policy import CLAIRVOYANT, DIVISIONS
-from bfenv.evaluation.reference import REFERENCE, Rows, rows_by_run, starves
+from bfenv.baselines.registry import ALL, FAMILIES, find_policy
+from bfenv.core.errors import BfenvError
+from bfenv.core.names import parse_name
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, TRIALS
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.divisions import division
+from bfenv.evaluation.summary import REFERENCE, Rows, rows_by_run, starves
+
+
+def division(row: Row) -> str:
+    """Return the division in which a row is ranked, one of `bfenv.core.policy.DIVISIONS`."""
+    return row.division or _division_of_older(row.kind, row.policy, row.source)
+
+
+@cache
+def _division_of_older(kind: str, policy: str, source: str) -> str:
+    """Return the division of a row that has none; nothing that the row names is imported."""
+    try:
+        if parse_name(source).options.get("estimates") == "exact":
+            return CLAIRVOYANT
+        name = parse_name(policy).base
+        if kind == "policy" and (name in ALL or name in FAMILIES):
+            return TRIALS if find_policy(policy).trials else COMPLETION
+    except BfenvError:  # a policy or workload of another version
+        pass
+    return COMPLETION
+
 
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
 
@@ -37,7 +60,7 @@ class Standing(NamedTuple):
     p95_wait: float | None  # seconds
     max_wait: float | None  # seconds, the longest of all rows
     utilization: float | None  # from 0 to 1
-    starves: bool  # in some row, see `bfenv.evaluation.reference.starves`
+    starves: bool  # in some row, see `bfenv.evaluation.summary.starves`
     rows: int  # number of rows that did not fail
     failed: int  # number of rows that failed
 
@@ -66,14 +89,10 @@ def rank_policies(rows: Iterable[Row]) -> list[Standing]:
     intervals are stratified by workload, because the seeds generated its jobs. Otherwise whole
     workloads are resampled, as with logs, which have one run each.
 
-    Parameters
-    ----------
-    rows
-        Rows of one suite.
+    Args:
+        rows: Rows of one suite.
 
-    Returns
-    -------
-    list[Standing]
+    Returns:
         The best first in each division. Policies with a failed row, or without one where the
         reference has one, come last in their division, unranked.
     """

@@ -7,6 +7,7 @@ run can resume, and the folders of shards can be merged by copying.
 """
 
 import io
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -41,23 +42,14 @@ class Leaderboard(NamedTuple):
 
 
 def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
-    """Read and check the rows of a folder. They are data and may come from anywhere.
+    """Return the rows of a folder, checked. They are data and may come from anywhere.
 
-    Parameters
-    ----------
-    folder
-        What `run_suite` or `bfenv leaderboard run` has made.
+    Args:
+        folder: What `run_suite` or `bfenv leaderboard run` has made.
 
-    Returns
-    -------
-    Leaderboard
-        The rows in the order of their files' names.
-
-    Raises
-    ------
-    BfenvError
-        If there are no rows, a file is not a row, rows are of two suites, or two rows are of one
-        policy, workload and seed; the message names the files.
+    Raises:
+        BfenvError: If there are no rows, a file is not a row, rows are of two suites, or two rows
+            are of one policy, workload and seed; the message names the files.
     """
     folder = Path(folder)
     paths = sorted((folder / "rows").glob("*.json"))
@@ -149,3 +141,32 @@ def write_row(
 def schedule_file(folder: Path, key: str) -> Path:
     """Return the file of a kept schedule."""
     return folder / "schedules" / f"{key}.npz"
+
+
+class TimeSpent(NamedTuple):
+    """The time of all rows of one policy, or on one workload."""
+
+    name: str
+    rows: int
+    seconds: float
+
+
+def time_spent(folder: str | os.PathLike[str]) -> dict[str, list[TimeSpent]]:
+    """Return the time by "policy" and by "workload", longest first.
+
+    Files that cannot be read are left out: nothing else depends on times.
+    """
+    seconds: dict[str, dict[str, list[float]]] = {"policy": {}, "workload": {}}
+    for file in sorted((Path(folder) / "timings").glob("*.json")):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            timing = json.loads(file.read_bytes())
+            row_seconds = float(timing["row_seconds"])
+            for column, by_name in seconds.items():
+                by_name.setdefault(timing[column], []).append(row_seconds)
+    return {
+        column: sorted(
+            (TimeSpent(name, len(each), sum(each)) for name, each in by_name.items()),
+            key=lambda line: (-line.seconds, line.name),
+        )
+        for column, by_name in seconds.items()
+    }

@@ -135,22 +135,13 @@ def load_frozen(source: str, expected: str) -> "Trace":
 
 
 def find_suite(name: str) -> Suite:
-    """Return a suite by its name.
+    """Return a suite by its name, with the hashes of its traces.
 
-    Parameters
-    ----------
-    name
-        One of `SUITES`, such as "synthetic-v1".
+    Args:
+        name: One of `SUITES`, such as "synthetic-v1".
 
-    Returns
-    -------
-    Suite
-        Its workloads, with the hashes of their traces.
-
-    Raises
-    ------
-    UnknownNameError
-        If no suite has the name; similar names are suggested.
+    Raises:
+        UnknownNameError: If no suite has the name; similar names are suggested.
     """
     if name not in SUITES:
         raise UnknownNameError("suite", name, SUITES)

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
-from bfenv.leaderboard.agents import network_of
-from bfenv.leaderboard.competitors import Competitor, find_competitor, with_article
+from bfenv.leaderboard.competitors import Competitor, find_competitor, network_of, with_article
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.players.limits import DEFAULT, PlayerLimits
 
@@ -49,38 +48,25 @@ def plan_rows(
     limits: PlayerLimits = DEFAULT,
     waiting: Callable[[str], None] = lambda text: None,
 ) -> list[Task]:
-    """List every row of these policies, agents and players on a suite, in a fixed order.
+    """Return a task for each row of these competitors on a suite, in the same order everywhere.
 
     A workload whose log records its starts has a row of these as well, before all others.
 
     A seed stands for a trace of the suite. In an entry with one trace only, it stands for the
     decisions of a stochastic policy; a deterministic policy has one row there.
 
-    Parameters
-    ----------
-    suite
-        What to run on.
-    policies, agents
-        Their names; a name given twice counts once. Networks among the policies are agents.
-    seeds
-        How many of the suite's seeds to use, from the first; None for all.
-    players
-        Command lines of programs that schedule, see docs/players.md.
-    limits
-        What a player may use.
-    waiting
-        Called with what is waited for, such as the greeting of a player.
+    Args:
+        suite: What to run on.
+        policies, agents: Their names; a name given twice counts once. Networks among the policies
+            are agents.
+        seeds: How many of the suite's seeds to use, from the first; None for all.
+        players: Command lines of programs that schedule, see docs/players.md.
+        limits: What a player may use.
+        waiting: Called with what is waited for, such as the greeting of a player.
 
-    Returns
-    -------
-    list[Task]
-        The same in every process, so that it can be cut into shards.
-
-    Raises
-    ------
-    BfenvError
-        If the suite has fewer seeds, a name is unknown or names two competitors, or an agent may
-        have been trained on the suite's jobs.
+    Raises:
+        BfenvError: If the suite has fewer seeds, a name is unknown or names two competitors, or an
+            agent may have been trained on the suite's jobs.
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")

@@ -16,11 +16,10 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.agent_schedule import NOTES
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.competitors import check_name, is_strange, own_kinds
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.make_row import make_row, with_schedule
+from bfenv.leaderboard.make_row import NOTES, make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
@@ -32,7 +31,7 @@ HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverifi
 CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
 
 
-class Verdict(NamedTuple):
+class CheckResult(NamedTuple):
     """What came of one check of a row, or of the whole folder."""
 
     check: str  # one of CHECKS
@@ -52,7 +51,7 @@ def verify(
     limits: PlayerLimits = DEFAULT,
     waiting: Callable[[str], None] = lambda text: None,
     begin: Callable[[int], None] = lambda rows: None,
-) -> Iterator[Verdict]:
+) -> Iterator[CheckResult]:
     """Check a leaderboard's folder, which may come from anywhere.
 
     The suite must be the one of its name, and every row on one of its traces. Names must be those
@@ -101,7 +100,7 @@ def verify(
                 yield found[1]
             if all(verdict.verdict == UNCHECKED for verdict in found):
                 reason = "neither was its schedule kept nor was it run again"
-                yield Verdict("results", UNVERIFIED, reason, row)
+                yield CheckResult("results", UNVERIFIED, reason, row)
     finally:
         close_worker()
     yield _check_bounds(leaderboard, len(known) == len(rows))
@@ -119,14 +118,14 @@ class _MissingError(BfenvError):
 
 def _check_suite(
     leaderboard: Leaderboard, workloads: Sequence[str]
-) -> tuple[Suite | None, Verdict]:
+) -> tuple[Suite | None, CheckResult]:
     """Return the suite that `_find_suite` finds, None if it finds none, and what came of it."""
     try:
-        return _find_suite(leaderboard, workloads), Verdict("suite", HOLDS)
+        return _find_suite(leaderboard, workloads), CheckResult("suite", HOLDS)
     except _MissingError as error:
-        return None, Verdict("suite", UNCHECKED, str(error))
+        return None, CheckResult("suite", UNCHECKED, str(error))
     except BfenvError as error:
-        return None, Verdict("suite", WRONG, str(error))
+        return None, CheckResult("suite", WRONG, str(error))
 
 
 def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
@@ -206,13 +205,13 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
     )
 
 
-def _check_name(row: Row) -> Verdict:
+def _check_name(row: Row) -> CheckResult:
     """Check that a row is under the name of one of bfenv's own competitors, or under no such."""
     try:
         if row.kind == "log":
             if row.policy != LOGGED or row.code is not None:
                 raise BfenvError(f"the row of a log is {LOGGED!r}, and has no code")
-            return Verdict("name", HOLDS, "", row)
+            return CheckResult("name", HOLDS, "", row)
         check_name(row.kind, row.policy)
         if row.kind in own_kinds(row.policy):
             if row.code is not None:
@@ -220,41 +219,43 @@ def _check_name(row: Row) -> Verdict:
         elif row.code is None and not is_strange(row.kind, row.policy):
             raise BfenvError(f"bfenv has no {row.kind} {row.policy}")
     except BfenvError as error:
-        return Verdict("name", WRONG, str(error), row)
-    return Verdict("name", HOLDS, "", row)
+        return CheckResult("name", WRONG, str(error), row)
+    return CheckResult("name", HOLDS, "", row)
 
 
-def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
+def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> CheckResult:
     if suite is None:
-        return Verdict("workload", UNCHECKED, "its suite is not known", row)
+        return CheckResult("workload", UNCHECKED, "its suite is not known", row)
     if not is_known:
         reason = f"{row.source} with this content is not in {suite.name} with seed {row.seed}"
-        return Verdict("workload", WRONG, reason, row)
-    return Verdict("workload", HOLDS, "", row)
+        return CheckResult("workload", WRONG, reason, row)
+    return CheckResult("workload", HOLDS, "", row)
 
 
-def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Verdict:
+def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> CheckResult:
     """Check a schedule that was kept: against the machine, the row's hash and its results."""
     if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
-        return Verdict("schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row)
+        return CheckResult(
+            "schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row
+        )
     if not is_known:
-        return Verdict("schedule", UNCHECKED, "its workload is not known", row)
+        return CheckResult("schedule", UNCHECKED, "its workload is not known", row)
     try:
         schedule = schedule_of(leaderboard, row)
     except BfenvError as error:
-        return Verdict("schedule", WRONG, str(error), row)
+        return CheckResult("schedule", WRONG, str(error), row)
     if row.schedule_hash not in (None, schedule_hash(schedule)):
-        return Verdict("schedule", WRONG, "it is not the schedule of the row", row)
+        return CheckResult("schedule", WRONG, "it is not the schedule of the row", row)
     made = _with_schedule(row, schedule)
     names = _differences(row, made)
     if not names:
-        return Verdict("schedule", HOLDS, "", row)
+        return CheckResult("schedule", HOLDS, "", row)
     field, _, metric = names[0].partition(".")
     reason = f"{field} is not that of the schedule"
     if metric:
         value, claim = (_number(one.metrics.get(metric)) for one in (made, row))
         reason = f"{metric} is {value}, the row says {claim}"
-    return Verdict("schedule", WRONG, reason, row)
+    return CheckResult("schedule", WRONG, reason, row)
 
 
 def _with_schedule(row: Row, schedule: Schedule) -> Row:
@@ -276,30 +277,30 @@ def _number(value: float | None) -> str:
 
 def _run_again(
     row: Row, suite: Suite | None, trust: bool, timeout: float, limits: PlayerLimits
-) -> Verdict:
+) -> CheckResult:
     check = "run again"
     if suite is None:
-        return Verdict(check, UNCHECKED, "its workload is not known", row)
+        return CheckResult(check, UNCHECKED, "its workload is not known", row)
     if row.kind == "player" and not trust:
-        return Verdict(check, UNCHECKED, "a command may do anything: add --trust", row)
+        return CheckResult(check, UNCHECKED, "a command may do anything: add --trust", row)
     try:
         if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
-            return Verdict(check, UNCHECKED, "a saved model may run any code: add --trust", row)
+            return CheckResult(check, UNCHECKED, "a saved model may run any code: add --trust", row)
         task = _task_of(row, suite, limits)
     except BfenvError as error:
-        return Verdict(check, UNCHECKED, str(error), row)
+        return CheckResult(check, UNCHECKED, str(error), row)
     if task is None:
-        return Verdict(check, WRONG, f"{suite.name} has no such row", row)
+        return CheckResult(check, WRONG, f"{suite.name} has no such row", row)
     if task.code != row.code:
-        return Verdict(check, UNCHECKED, "its code here is another one than the row's", row)
+        return CheckResult(check, UNCHECKED, "its code here is another one than the row's", row)
     made = make_row(task, timeout, False, limits).row
     names = _differences(row, made)
     if not names:
-        return Verdict(check, HOLDS, "", row)
+        return CheckResult(check, HOLDS, "", row)
     reason = f"{names[0]} differs" + (f", and {len(names) - 1} more" if len(names) > 1 else "")
     if row.versions != made.versions or row.commit != made.commit:
         reason += "; the row was made by another version"
-    return Verdict(check, WRONG, reason, row)
+    return CheckResult(check, WRONG, reason, row)
 
 
 def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task | None:
@@ -329,12 +330,12 @@ def _flat(row: Row) -> dict[str, Any]:
     return {f"metrics.{name}": value for name, value in metrics.items()} | fields
 
 
-def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> Verdict:
+def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> CheckResult:
     if not are_known:
-        return Verdict("bounds", UNCHECKED, "some workloads are not known")
+        return CheckResult("bounds", UNCHECKED, "some workloads are not known")
     try:
         if check_bounds(leaderboard):
-            return Verdict("bounds", HOLDS)
+            return CheckResult("bounds", HOLDS)
     except BfenvError as error:
-        return Verdict("bounds", WRONG, str(error))
-    return Verdict("bounds", UNCHECKED, "there are none: see `bfenv leaderboard bound`")
+        return CheckResult("bounds", WRONG, str(error))
+    return CheckResult("bounds", UNCHECKED, "there are none: see `bfenv leaderboard bound`")

@@ -11,10 +11,9 @@ import numpy as np
 
 from bfenv.analysis.calibration import rank_correlation
 from bfenv.core.policy import COMPLETION, DIVISIONS
-from bfenv.evaluation.reference import REFERENCE
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.divisions import division
-from bfenv.leaderboard.standings import log_ratios
+from bfenv.evaluation.summary import REFERENCE
+from bfenv.leaderboard.standings import division, log_ratios
 
 
 class Yardstick(NamedTuple):

@@ -10,53 +10,34 @@ T = TypeVar("T")
 
 
 def take_shard(tasks: Sequence[T], shard: tuple[int, int]) -> list[T]:
-    """Choose the tasks of one shard; all shards make up the whole.
+    """Return the tasks of one shard, every n-th; all shards make up the whole.
 
-    Parameters
-    ----------
-    tasks
-        All tasks, the same in every process.
-    shard
-        Which shard, counted from 1, and how many there are.
+    Args:
+        tasks: All tasks, the same in every process.
+        shard: Which shard, counted from 1, and how many there are.
 
-    Returns
-    -------
-    list
-        Every n-th task.
-
-    Examples
-    --------
-    >>> from bfenv.parallel import take_shard
-    >>> take_shard("abcdefg", (1, 3))
-    ['a', 'd', 'g']
+    Examples:
+        >>> from bfenv.parallel import take_shard
+        >>> take_shard("abcdefg", (1, 3))
+        ['a', 'd', 'g']
     """
     part, parts = shard
     return list(tasks[part - 1 :: parts])
 
 
 def read_shard(text: str) -> tuple[int, int]:
-    """Read a shard from text.
+    """Return the shard and their number that a text gives.
 
-    Parameters
-    ----------
-    text
-        "I/N" with 1 <= I <= N.
+    Args:
+        text: "I/N" with 1 <= I <= N.
 
-    Returns
-    -------
-    tuple
-        I and N.
+    Raises:
+        BfenvError: If the text is anything else.
 
-    Raises
-    ------
-    BfenvError
-        If the text is anything else.
-
-    Examples
-    --------
-    >>> from bfenv.parallel import read_shard
-    >>> read_shard("3/20")
-    (3, 20)
+    Examples:
+        >>> from bfenv.parallel import read_shard
+        >>> read_shard("3/20")
+        (3, 20)
     """
     match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())
     part, parts = map(int, match.groups()) if match else (0, 0)

@@ -42,36 +42,26 @@ def simulate_many(
 ) -> Iterator[Schedule]:
     """Simulate all policies on all traces: trace by trace, policy by policy, seed by seed.
 
-    Parameters
-    ----------
-    traces
-        Traces, or names of workloads.
-    policies
-        Policies, or their names.
-    seeds
-        Seeds, or how many of them from 0. A policy that is not stochastic runs only with the first.
-    jobs, backend, scheduler
-        Where to run, see `run_tasks`.
-    event_order
-        See `bfenv.simulate`.
+    Args:
+        traces: Traces, or names of workloads.
+        policies: Policies, or their names.
+        seeds: Seeds, or how many of them from 0. A policy that is not stochastic runs only with the
+            first.
+        jobs, backend, scheduler: Where to run, see `run_tasks`.
+        event_order: See `bfenv.simulate`.
 
-    Returns
-    -------
-    Iterator[Schedule]
+    Returns:
         Each schedule as soon as those before it are done; it has its `trace`, `policy` and `seed`.
 
-    Raises
-    ------
-    BfenvError
-        If `seeds` is below 1, and what `simulate`, `find_policy`, `load_workload` and `run_tasks`
-        raise.
+    Raises:
+        BfenvError: If `seeds` is below 1, and what `simulate`, `find_policy`, `load_workload` and
+            `run_tasks` raise.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> traces = ["lublin:jobs=200,load=0.7", "lublin:jobs=200,load=0.9"]
-    >>> [schedule.policy for schedule in bfenv.simulate_many(traces, ["fcfs", "easy"])]
-    ['fcfs', 'easy', 'fcfs', 'easy']
+    Examples:
+        >>> import bfenv
+        >>> traces = ["lublin:jobs=200,load=0.7", "lublin:jobs=200,load=0.9"]
+        >>> [schedule.policy for schedule in bfenv.simulate_many(traces, ["fcfs", "easy"])]
+        ['fcfs', 'easy', 'fcfs', 'easy']
     """
     sources = [traces] if isinstance(traces, Trace | str) else list(traces)
     names = [policies] if isinstance(policies, Policy | str) else list(policies)
@@ -141,33 +131,22 @@ def run_tasks(
 ) -> Generator[tuple[int, T], None, None]:
     """Call a function once per task, on several processes.
 
-    Parameters
-    ----------
-    function
-        Called as `function(*task)`; must be picklable, and so must the tasks and results.
-    tasks
-        The arguments of each call.
-    jobs
-        Processes of this machine; 1 is this process alone, -1 is one per core.
-    backend
-        "loky" for this machine, "dask" for a cluster.
-    scheduler
-        Address of the Dask scheduler, or a `distributed.Client`; with "dask" only.
-    warm
-        Policies to compile before the workers start, so that each worker does not compile them.
-    ordered
-        Yield results in the order of tasks instead of as they are done.
+    Args:
+        function: Called as `function(*task)`; must be picklable, and so must the tasks and results.
+        tasks: The arguments of each call.
+        jobs: Processes of this machine; 1 is this process alone, -1 is one per core.
+        backend: "loky" for this machine, "dask" for a cluster.
+        scheduler: Address of the Dask scheduler, or a `distributed.Client`; with "dask" only.
+        warm: Policies to compile before the workers start, so that each worker does not compile
+            them.
+        ordered: Yield results in the order of tasks instead of as they are done.
 
-    Returns
-    -------
-    Generator
+    Returns:
         Yields (index of the task, result). Close it to stop the workers early. An exception raised
         by a task is raised here at once.
 
-    Raises
-    ------
-    BfenvError
-        What `check_workers` raises, and if no Dask scheduler answers.
+    Raises:
+        BfenvError: What `check_workers` raises, and if no Dask scheduler answers.
     """
     check_workers(jobs, backend, scheduler)
     return _run_tasks(function, tasks, jobs, backend, scheduler, warm, ordered)

@@ -55,28 +55,17 @@ class WorkerProcess:
         self._used = 0.0  # time.monotonic() when the last call ended
 
     def call(self, function: Callable[..., T], *arguments: Any, timeout: float) -> T:
-        """Call a function in the worker process.
+        """Call a function in the worker process, and return what it returns.
 
-        Parameters
-        ----------
-        function
-            A function that can be imported by its module and name.
-        arguments
-            What to call it with; everything must be picklable.
-        timeout
-            Seconds after which the process is killed.
+        Args:
+            function: A function that can be imported by its module and name.
+            arguments: What to call it with; everything must be picklable.
+            timeout: Seconds after which the process is killed.
 
-        Returns
-        -------
-        object
-            What the function returns.
-
-        Raises
-        ------
-        WorkerDiedError
-            If the process dies or is killed before the function returns.
-        BfenvError
-            If the function raises anything; the message is that of its exception, in one line.
+        Raises:
+            WorkerDiedError: If the process dies or is killed before the function returns.
+            BfenvError: If the function raises anything; the message is that of its exception, in
+                one line.
         """
         if self._connection is not None:
             is_elsewhere = self._connection.folder != os.getcwd()  # paths may be relative
@@ -128,29 +117,19 @@ _own = threading.local()  # .worker: the worker process of each thread
 
 
 def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) -> T:
-    """Call a function in this thread's own `WorkerProcess`, which lives on for the next call.
+    """Return a function's result from this thread's own `WorkerProcess`, which lives on.
 
-    Parameters
-    ----------
-    function, *arguments, timeout
-        As of `WorkerProcess.call`.
+    Args:
+        function, *arguments, timeout: As of `WorkerProcess.call`.
 
-    Returns
-    -------
-    object
-        What the function returns.
+    Raises:
+        WorkerDiedError, BfenvError: As of `WorkerProcess.call`.
 
-    Raises
-    ------
-    WorkerDiedError, BfenvError
-        As of `WorkerProcess.call`.
-
-    Examples
-    --------
-    >>> import math
-    >>> from bfenv.parallel import call_in_worker
-    >>> call_in_worker(math.factorial, 5, timeout=60)
-    120
+    Examples:
+        >>> import math
+        >>> from bfenv.parallel import call_in_worker
+        >>> call_in_worker(math.factorial, 5, timeout=60)
+        120
     """
     if not hasattr(_own, "worker"):
         _own.worker = WorkerProcess()

@@ -2,13 +2,22 @@
 
 import ctypes
 import os
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterable
+import sysconfig
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
+import bfenv.agents
+import bfenv.baselines
 from bfenv.core.arguments import check_choice
-from bfenv.core.cache_folder import READ_ONLY
+from bfenv.core.cache_folder import READ_ONLY, cache_root
+from bfenv.core.errors import BfenvError
+from bfenv.core.text import one_line
+from bfenv.workloads.archive.catalogue import local_logs
 
 MIB = 2**20
 NO_SANDBOX = "none"
@@ -74,3 +83,73 @@ def hide_memory() -> None:
     """Close the memory of this process to others of the same user, on Linux, until it ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
+
+
+SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/opt", "/sbin", "/usr")
+SETTINGS = ("alternatives", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime")
+PACKAGES = ("site-packages", "dist-packages")  # end the folders of installed packages
+TEMPORARY = "/tmp"  # the one folder that it may write to, in memory
+ALONE = (
+    *("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+    *("--proc", "/proc", "--dev", "/dev"),
+)
+NOTHING = ("--size", "4096", "--tmpfs")  # an empty folder
+
+
+@cache
+def bubblewrap() -> str:
+    """Return the program, after a trial.
+
+    Raises BfenvError if it is not installed, or does not work here.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise BfenvError(
+            "--sandbox bwrap needs bubblewrap, which is not installed: install the package "
+            "`bubblewrap` of your system (apt, dnf, pacman), or choose --sandbox none"
+        )
+    trial = [program, "--ro-bind", "/", "/", *ALONE, "true"]
+    done = subprocess.run(trial, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BfenvError(
+            f"bubblewrap does not work here ({one_line(done.stderr)[:200]}): it needs user "
+            "namespaces, which some containers and systems forbid; see docs/players.md"
+        )
+    return program
+
+
+def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
+    """Return the command that runs a player in the sandbox.
+
+    It may read installed software, the files and folders on its command line, and `reads`; not what
+    is `hidden`, nor the logs that workloads are found in by name.
+
+    Raises BfenvError as of `bubblewrap`.
+    """
+    own = [os.path.abspath(word) for word in (*command, *limits.reads) if os.path.exists(word)]
+    python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
+    python += [folder for folder in sys.path if folder.endswith(PACKAGES)]
+    rooms = [*bfenv.agents.__path__, *bfenv.baselines.__path__, str(Path(__file__).parents[1])]
+    cache = cache_root()
+    kernels = [] if cache is None else [str(cache)]
+    settings = (f"/etc/{name}" for name in SETTINGS)
+    names = {*SYSTEM, *settings, *python, *rooms, *kernels, *own}
+    hidden = [path.resolve() for path in (*map(Path, limits.hidden), *local_logs().values())]
+    words = [bubblewrap(), *ALONE, "--size", str(limits.files), "--tmpfs", TEMPORARY]
+    shown: list[Path] = []
+    masks = []
+    for place in sorted({*map(Path, names), *(Path(name).resolve() for name in names)}):
+        if not place.exists() or any(map(place.is_relative_to, shown)):
+            continue
+        shown.append(place)
+        words += ["--ro-bind", str(place), str(place)]
+        content = place.resolve()
+        for path in hidden:
+            if path.is_relative_to(content) and path.exists():
+                mask = str(place / path.relative_to(content))
+                masks += [*NOTHING, mask] if path.is_dir() else ["--ro-bind", os.devnull, mask]
+    folder = os.getcwd()
+    words += [*masks, "--dir", folder, "--chdir", folder]
+    for name in ("/", "/dev", "/proc"):  # root's processes may write to /proc/sys otherwise
+        words += ["--remount-ro", name]
+    return [*words, "--", *command]

@@ -15,24 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FINISHED,
-    LAST_JOB,
-    NEXT_JOB,
-    NOW,
-    ONE_EVENT,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    STARTED,
-    WAKE,
-    Cluster,
-    finished,
-    start,
-    started,
-    try_start,
-    wake_at,
-)
+import bfenv.core.cluster as c
 from bfenv.core.cluster import RUNNING as RUNNING_NOW
+from bfenv.core.cluster import Cluster, finished, start, started, try_start, wake_at
 from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.events import ROWS, advance, commit_starts
 from bfenv.core.jobs import FOREVER
@@ -74,7 +59,7 @@ def write_pass(cluster, jobs, known, message):
     event at a time.
     """
     state, totals = cluster.state, known.totals
-    first, last = totals[SUBMITTED], state[NEXT_JOB]
+    first, last = totals[SUBMITTED], state[c.NEXT_JOB]
     i = HEAD
     for job in range(first, last):
         message[i] = job
@@ -96,19 +81,19 @@ def write_pass(cluster, jobs, known, message):
         elif cluster.end[job] < 0:
             known.trying[trying] = job
             trying += 1
-    message[0] = state[NOW]
+    message[0] = state[c.NOW]
     message[1] = last - first
-    message[2] = state[FINISHED]
+    message[2] = state[c.FINISHED]
     message[3] = killed
     totals[SUBMITTED] = last
-    totals[ENDED] += state[FINISHED]
-    totals[RUNNING] -= state[FINISHED] + killed
+    totals[ENDED] += state[c.FINISHED]
+    totals[RUNNING] -= state[c.FINISHED] + killed
     totals[TRYING] = trying
     waiting = last - totals[ENDED] - totals[RUNNING]
     if (
         state[RUNNING_NOW] != totals[RUNNING]
-        or state[QUEUE_END] - state[QUEUE_BEGIN] != waiting
-        or state[ONE_EVENT]
+        or state[c.QUEUE_END] - state[c.QUEUE_BEGIN] != waiting
+        or state[c.ONE_EVENT]
     ):
         return -1
     return i + killed
@@ -153,7 +138,7 @@ def _note_trial(known, job):
 def follow_pass(cluster, jobs, truth, requests, runtime, message):
     """Bring a mirror to a pass; this writes the `requests` and `runtime` that `truth` shows."""
     state = cluster.state
-    if state[STARTED]:
+    if state[c.STARTED]:
         commit_starts(cluster, jobs, truth)
     truth.event_count[0] = 0  # what is to come is not known here
     events = EventHeap(truth.event_time, truth.event_entry, truth.event_count)
@@ -167,15 +152,15 @@ def follow_pass(cluster, jobs, truth, requests, runtime, message):
         runtime[job] = now - cluster.start[job]
     for job in message[i : i + ended + killed]:
         push(events, now, job)
-    state[LAST_JOB] += submitted
-    state[WAKE] = now
+    state[c.LAST_JOB] += submitted
+    state[c.WAKE] = now
     advance(cluster, jobs, truth)
 
 
 @kernel
 def write_answer(cluster, jobs, answer):
     """Write the starts and the wake-up of this pass; return the number of integers."""
-    answer[0] = cluster.state[WAKE]
+    answer[0] = cluster.state[c.WAKE]
     i = 1
     for job in started(cluster):
         limit = cluster.kill_time[job] - cluster.start[job]

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
+import bfenv.players.limits as lm
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.text import one_line
 from bfenv.parallel.worker_process import describe_status
 from bfenv.players.frames import INTEGER, Frame, new_frame, text_frame
 from bfenv.players.guard import remove_folder
-from bfenv.players.limits import DEFAULT, NO_SANDBOX, PlayerLimits, environment
-from bfenv.players.sandbox import TEMPORARY, sandboxed
 
 GUARD = Path(__file__).with_name("guard.py")
 GRACE = 5.0  # seconds to report the end of a player
@@ -51,16 +50,16 @@ class PlayerProcess:
     Raises BfenvError if there is no such program, or no such sandbox here.
     """
 
-    def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
+    def __init__(self, command: Sequence[str], limits: lm.PlayerLimits = lm.DEFAULT) -> None:
         self.limits = limits
         self.uses_frames = False  # what it has declared
         self._guard: subprocess.Popen[bytes] | None = None
         if os.name != "posix":
             raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be limited")
         words = [_program(command[0]), *command[1:]]
-        self._is_boxed = limits.sandbox != NO_SANDBOX
+        self._is_boxed = limits.sandbox != lm.NO_SANDBOX
         if self._is_boxed:
-            words = sandboxed(words, limits)
+            words = lm.sandboxed(words, limits)
         self._buffer = b""
         self._frame: Frame | None = None  # that it has sent
         self._folder = None if self._is_boxed else tempfile.mkdtemp(prefix="bfenv-player-")
@@ -71,7 +70,7 @@ class PlayerProcess:
         order = {
             "command": words,
             "streams": streams,
-            "environment": environment(self._folder or TEMPORARY),
+            "environment": lm.environment(self._folder or lm.TEMPORARY),
             "limits": limits.of_system(),
             "folder": self._folder,
             "referee": os.getpid(),

@@ -11,20 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import bfenv.players.pass_messages as pm
 from bfenv.core.cluster import Cluster
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import compiled_for
 from bfenv.core.policy import Policy
 from bfenv.players.frames import new_frame
 from bfenv.players.limits import DEFAULT, PlayerLimits
-from bfenv.players.pass_messages import (
-    answer_from_json,
-    longest_pass,
-    make_starts,
-    nothing_known,
-    pass_to_json,
-    write_pass,
-)
 from bfenv.players.player_process import PROTOCOL, PlayerError, PlayerProcess, shown
 
 
@@ -40,12 +33,12 @@ class _Machine:
     """What a session does with the machine that it runs on."""
 
     def __init__(self, cluster: Cluster, jobs: Jobs, trials: bool) -> None:
-        self.frame = new_frame(longest_pass(cluster))
-        known = nothing_known(cluster)
+        self.frame = new_frame(pm.longest_pass(cluster))
+        known = pm.nothing_known(cluster)
         self._news = cluster, jobs, known, self.frame.numbers
-        self._write = compiled_for(write_pass, *self._news)
+        self._write = compiled_for(pm.write_pass, *self._news)
         self._starts = cluster, jobs, known, trials
-        self._make = compiled_for(make_starts, *self._starts, self.frame.numbers)
+        self._make = compiled_for(pm.make_starts, *self._starts, self.frame.numbers)
 
     def write(self) -> int:
         """Write the message of this pass into the frame; return how many integers it has."""
@@ -97,8 +90,8 @@ class Session:
         if process.uses_frames:
             answer = process.exchange(machine.frame, count, self._seconds)
         else:
-            reply = process.ask(pass_to_json(machine.frame.numbers[:count]), self._seconds)
-            answer = answer_from_json(reply)
+            reply = process.ask(pm.pass_to_json(machine.frame.numbers[:count]), self._seconds)
+            answer = pm.answer_from_json(reply)
         self._seconds = process.limits.decision
         machine.start(answer)
 

@@ -13,9 +13,8 @@ from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
 from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.panel import panels
-from bfenv.evaluation.reference import FAIR, REFERENCE
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import summarize
+from bfenv.evaluation.summary import FAIR, REFERENCE, summarize
 from bfenv.site.comparison import SiteComparison, compare_site
 from bfenv.site.opening import opening
 
@@ -74,31 +73,20 @@ def site_report(
 ) -> Report:
     """Simulate today's policy and the candidates on a site's logs.
 
-    Parameters
-    ----------
-    logs
-        What `load_workload` takes, such as the path of an SWF file.
-    today
-        The policy closest to the site's.
-    candidates
-        The policies to compare with it. EASY and FCFS are simulated as well.
-    begin
-        Called with the number of rows to come.
-    done
-        Called with each row.
-    jobs
-        Processes, as in `run_tasks`.
+    Args:
+        logs: What `load_workload` takes, such as the path of an SWF file.
+        today: The policy closest to the site's.
+        candidates: The policies to compare with it. EASY and FCFS are simulated as well.
+        begin: Called with the number of rows to come.
+        done: Called with each row.
+        jobs: Processes, as in `run_tasks`.
 
-    Returns
-    -------
-    Report
+    Returns:
         With a comparison of each log.
 
-    Raises
-    ------
-    BfenvError
-        If a log or a policy is unknown, two logs have one name, today's policy fails, or every
-        candidate does. `done` has had the rows of those that failed.
+    Raises:
+        BfenvError: If a log or a policy is unknown, two logs have one name, today's policy fails,
+            or every candidate does. `done` has had the rows of those that failed.
     """
     cases = [Case(log) for log in logs]
     names = [case.trace().name for case in cases]

@@ -37,28 +37,18 @@ def what_if(
 ) -> WhatIf:
     """Simulate variants of a trace, and the trace as it is, under each policy.
 
-    Parameters
-    ----------
-    trace
-        The site's trace.
-    variants
-        What the functions of `bfenv.workloads.whatif` return, by label.
-    policies
-        Names of policies.
-    as_is
-        Simulate the trace as it is, too.
-    done
-        Called with each row.
+    Args:
+        trace: The site's trace.
+        variants: What the functions of `bfenv.workloads.whatif` return, by label.
+        policies: Names of policies.
+        as_is: Simulate the trace as it is, too.
+        done: Called with each row.
 
-    Returns
-    -------
-    WhatIf
+    Returns:
         The row of each policy and variant.
 
-    Raises
-    ------
-    BfenvError
-        If a policy is unknown or cannot run, or there is nothing to simulate.
+    Raises:
+        BfenvError: If a policy is unknown or cannot run, or there is nothing to simulate.
     """
     left_out = left_out_text(trace.cleaning)
     own = Changed(trace, (left_out,) if left_out else ())

@@ -71,10 +71,7 @@ class Verdict:
 def load_cases(rules: str | None = None) -> tuple[Case, ...]:
     """Return the cases, of all rules or of "easy" or "conservative" only.
 
-    Raises
-    ------
-    ConformanceError
-        If `rules` is unknown.
+    Raises ConformanceError if `rules` is unknown.
     """
     if rules not in (None, *RULES):
         raise ConformanceError(f"rules must be easy or conservative, got {rules!r}")
@@ -105,31 +102,20 @@ def find_case(name: str, rules: str) -> Case:
 
 
 def run_policy(policy: str | Policy, cases: Iterable[Case]) -> list[Verdict]:
-    """Schedule the cases by a policy of bfenv or of your own.
+    """Return a verdict on each case that a policy of bfenv or of your own schedules.
 
-    Parameters
-    ----------
-    policy
-        A policy or its name.
-    cases
-        Those of `load_cases`, or a choice of them.
+    Args:
+        policy: A policy or its name.
+        cases: Those of `load_cases`, or a choice of them.
 
-    Returns
-    -------
-    list[Verdict]
-        One for each case.
+    Raises:
+        PolicyError: If the policy raises anything.
 
-    Raises
-    ------
-    PolicyError
-        If the policy raises anything.
-
-    Examples
-    --------
-    >>> from bfenv.testing import load_cases, run_policy
-    >>> cases = [case for case in load_cases() if case.rules == "easy" and not case.convention]
-    >>> all(verdict.passed for verdict in run_policy("easy", cases))
-    True
+    Examples:
+        >>> from bfenv.testing import load_cases, run_policy
+        >>> cases = [case for case in load_cases() if case.rules == "easy" and not case.convention]
+        >>> all(verdict.passed for verdict in run_policy("easy", cases))
+        True
     """
     policy = find_policy(policy)
     verdicts = []
@@ -148,30 +134,20 @@ def run_command(
     seconds: float = 60,
     done: Callable[[], None] = lambda: None,
 ) -> list[Verdict]:
-    """Schedule the cases by a command that reads SWF and writes starts.
+    """Return a verdict on each case that a command schedules, which reads SWF and writes starts.
 
-    Parameters
-    ----------
-    command
-        The command line. "{input}" is replaced by the SWF file of a case, "{output}" by the file
-        that the command writes; without "{output}", its standard output is read. No shell is used.
-        The answer is SWF, in which the wait of each job counts, or lines "job start".
-    cases
-        What to schedule.
-    seconds
-        Time limit for each case.
-    done
-        Called after each case.
+    Args:
+        command: The command line. "{input}" is replaced by the SWF file of a case, "{output}" by
+            the file that the command writes; without "{output}", its standard output is read. No
+            shell is used. The answer is SWF, in which the wait of each job counts, or lines "job
+            start".
+        cases: What to schedule.
+        seconds: Time limit for each case.
+        done: Called after each case.
 
-    Returns
-    -------
-    list[Verdict]
-        One for each case.
-
-    Raises
-    ------
-    ConformanceError
-        If the command cannot be started, fails, takes too long or writes something else.
+    Raises:
+        ConformanceError: If the command cannot be started, fails, takes too long or writes
+            something else.
     """
     try:
         words = shlex.split(command)

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import bfenv.core.cluster as c
 from bfenv.baselines.registry import simulate
 from bfenv.core.cluster import (
-    NOW,
-    OFFENDER,
-    WAKE,
     Cluster,
     expected_ends,
     finished,
@@ -67,10 +65,10 @@ class PolicyMonitor:
 
     def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
         """Let the policy decide, then check that it changed the cluster by its starts only."""
-        now = int(cluster.state[NOW])
+        now = int(cluster.state[c.NOW])
         self.on_pass(self.trace, now)
         self.passes.append((now, len(waiting(cluster))))
-        cluster.state[OFFENDER] = -1  # forget an illegal start that the policy itself caught
+        cluster.state[c.OFFENDER] = -1  # forget an illegal start that the policy itself caught
         before = Cluster(*(values.copy() for values in cluster))
         begin = time.perf_counter()
         try:
@@ -93,7 +91,7 @@ class PolicyMonitor:
 
     def _check_changes(self, before: Cluster, cluster: Cluster, jobs: Jobs) -> None:
         """Repeat the starts on the copy, and check that both clusters are equal then."""
-        now = before.state[NOW]
+        now = before.state[c.NOW]
         try:
             for job in started(cluster).tolist():
                 limit = int(cluster.kill_time[job] - now)
@@ -113,7 +111,7 @@ class PolicyMonitor:
     def _check_idle(self, cluster: Cluster) -> None:
         """Check that wake-ups do not go on without effect."""
         queue = waiting(cluster)
-        arrived = len(queue) and self.trace.jobs.submit[queue[-1]] == cluster.state[NOW]
+        arrived = len(queue) and self.trace.jobs.submit[queue[-1]] == cluster.state[c.NOW]
         busy = arrived or len(started(cluster)) or len(finished(cluster))
         self.idle = 0 if busy else self.idle + 1
         if self.idle > MOST_IDLE:
@@ -121,7 +119,7 @@ class PolicyMonitor:
             raise PolicyFault("endless", f"{self._when(cluster)}: {what}")
 
     def _when(self, cluster: Cluster) -> str:
-        return f"at {int(cluster.state[NOW])} s of {self.trace.name!r}"
+        return f"at {int(cluster.state[c.NOW])} s of {self.trace.name!r}"
 
 
 def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedule, PolicyMonitor]:
@@ -148,9 +146,9 @@ def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedu
 def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
     """Return the parts of a cluster that a policy can see, by name."""
     state = cluster.state.copy()
-    state[OFFENDER] = 0
-    state[WAKE] = max(state[WAKE], state[NOW])  # a policy may request a later wake-up
-    state[WAKE] = state[WAKE] > state[NOW]
+    state[c.OFFENDER] = 0
+    state[c.WAKE] = max(state[c.WAKE], state[c.NOW])  # a policy may request a later wake-up
+    state[c.WAKE] = state[c.WAKE] > state[c.NOW]
     runs = (cluster.start >= 0) & (cluster.end < 0)
     return {
         "state": state,

@@ -65,39 +65,29 @@ def check_policy(
     seconds: float = 60.0,
     slow: float = 1.0,
 ) -> Report:
-    """Check a policy, and raise an error if it has faults.
+    """Return the report on a policy without faults; raise an error if it has some.
 
-    Parameters
-    ----------
-    policy, trace, seconds, slow
-        As of `report_on`.
+    Args:
+        policy, trace, seconds, slow: As of `report_on`.
 
-    Returns
-    -------
-    Report
-        Without faults.
+    Raises:
+        PolicyError: If the policy has faults; the message has one line for each.
 
-    Raises
-    ------
-    PolicyError
-        If the policy has faults; the message has one line for each.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.core import may_start, start, waiting
-    >>> def first_fit(cluster, jobs):
-    ...     for job in waiting(cluster):
-    ...         if may_start(cluster, jobs, job):
-    ...             start(cluster, jobs, job)
-    >>> bfenv.check_policy(first_fit).faults
-    ()
-    >>> def overfull(cluster, jobs):
-    ...     for job in waiting(cluster):
-    ...         start(cluster, jobs, job)
-    >>> bfenv.check_policy(overfull)
-    Traceback (most recent call last):
-    bfenv.core.errors.PolicyError: overfull: ...
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.core import may_start, start, waiting
+        >>> def first_fit(cluster, jobs):
+        ...     for job in waiting(cluster):
+        ...         if may_start(cluster, jobs, job):
+        ...             start(cluster, jobs, job)
+        >>> bfenv.check_policy(first_fit).faults
+        ()
+        >>> def overfull(cluster, jobs):
+        ...     for job in waiting(cluster):
+        ...         start(cluster, jobs, job)
+        >>> bfenv.check_policy(overfull)
+        Traceback (most recent call last):
+        bfenv.core.errors.PolicyError: overfull: ...
     """
     report = report_on(policy, trace, seconds=seconds, slow=slow)
     if report.faults:
@@ -119,39 +109,29 @@ def report_on(
     can be stopped and cannot affect this one. Without fork, as on Windows, it runs in this process,
     without a time limit.
 
-    Parameters
-    ----------
-    policy
-        Anything that `find_policy` accepts.
-    trace
-        A trace to run it on as well, about fifty times: a few hundred jobs are enough.
-    seconds
-        Time limit of a decision, including compilation; beyond it the decision is endless.
-    slow
-        Seconds beyond which a decision is slow.
+    Args:
+        policy: Anything that `find_policy` accepts.
+        trace: A trace to run it on as well, about fifty times: a few hundred jobs are enough.
+        seconds: Time limit of a decision, including compilation; beyond it the decision is endless.
+        slow: Seconds beyond which a decision is slow.
 
-    Returns
-    -------
-    Report
+    Returns:
         The first fault of each kind, and how long decisions took.
 
-    Raises
-    ------
-    BfenvError
-        If `find_policy` does, or the policy is a network.
+    Raises:
+        BfenvError: If `find_policy` does, or the policy is a network.
 
-    Examples
-    --------
-    A policy that forgets wide jobs:
+    Examples:
+        A policy that forgets wide jobs:
 
-    >>> from bfenv.core import may_start, start, waiting
-    >>> from bfenv.testing import report_on
-    >>> def narrow(cluster, jobs):
-    ...     for job in waiting(cluster):
-    ...         if jobs.size[job] == 1 and may_start(cluster, jobs, job):
-    ...             start(cluster, jobs, job)
-    >>> [fault.kind for fault in report_on(narrow).faults]
-    ['starvation']
+        >>> from bfenv.core import may_start, start, waiting
+        >>> from bfenv.testing import report_on
+        >>> def narrow(cluster, jobs):
+        ...     for job in waiting(cluster):
+        ...         if jobs.size[job] == 1 and may_start(cluster, jobs, job):
+        ...             start(cluster, jobs, job)
+        >>> [fault.kind for fault in report_on(narrow).faults]
+        ['starvation']
     """
     policy = find_policy(policy)
     if policy.play is not None:

@@ -5,7 +5,11 @@ from typing import Any
 from bfenv.core.arguments import check_number
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.limits import MOST_LOAD
+
+LARGEST_EXACT = 2**53  # integers below are exact in float64; seconds, processors, SWF fields
+MOST_PROCESSORS = 2**31  # of a generated workload
+MOST_LOAD = 5.0  # that is asked for; more is a percentage
+MOST_JOBS = 10**8  # of a generated workload
 
 
 def check_trace(value: Any) -> None:

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
-from bfenv.workloads.archive.catalogue import CATALOGUE
-from bfenv.workloads.archive.local import SUFFIXES, local_logs, locate
+from bfenv.workloads.archive.catalogue import CATALOGUE, SUFFIXES, local_logs, locate
 from bfenv.workloads.logs.swf import read_swf
 from bfenv.workloads.models.lublin_workload import lublin
 from bfenv.workloads.models.sud_workload import sud
@@ -36,67 +35,48 @@ class Source(NamedTuple):
 
 
 def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
-    """Load a workload by name, or from the path of an SWF file.
+    """Return a workload by name, or from the path of an SWF file; it cannot be modified.
 
     A workload is read or generated once per process: equal calls return the same trace. A file
     that has changed is read again.
 
-    Parameters
-    ----------
-    workload
-        "lublin", "sud", the name of a log, or a path. A log's name, with or without .swf.gz, is
-        looked for in the folders that $BFENV_TRACES names and among the downloaded logs of the
-        archive. Options may follow, in either form: "lublin(procs=128, load=0.9)" or
-        "lublin:procs=128,load=0.9".
-    **options
-        Options by keyword, as Python values or as text. "lublin" and "sud" take those of
-        `bfenv.workloads.lublin` and `bfenv.workloads.sud`, files those of `read_swf`. All take
-        those of `transformed` as well: part of the trace, estimates, load, priorities, requested
-        start times. Where both have an option, as `load` of "lublin", which keeps the length of
-        its days, the workload's own counts. `seed` has no effect where nothing is random.
+    Args:
+        workload: "lublin", "sud", the name of a log, or a path. A log's name, with or without
+            .swf.gz, is looked for in the folders that $BFENV_TRACES names and among the downloaded
+            logs of the archive. Options may follow, in either form: "lublin(procs=128, load=0.9)"
+            or "lublin:procs=128,load=0.9".
+        **options: Options by keyword, as Python values or as text. "lublin" and "sud" take those of
+            `bfenv.workloads.lublin` and `bfenv.workloads.sud`, files those of `read_swf`. All take
+            those of `transformed` as well: part of the trace, estimates, load, priorities,
+            requested start times. Where both have an option, as `load` of "lublin", which keeps the
+            length of its days, the workload's own counts. `seed` has no effect where nothing is
+            random.
 
-    Returns
-    -------
-    Trace
-        The trace. It is shared and cannot be modified.
+    Raises:
+        UnknownNameError: If nothing has the name; the message suggests similar names.
+        FileNotFoundError: If a path leads nowhere.
+        WorkloadError: If the workload has no such option, a value is out of range, or the file
+            cannot be read.
 
-    Raises
-    ------
-    UnknownNameError
-        If nothing has the name; the message suggests similar names.
-    FileNotFoundError
-        If a path leads nowhere.
-    WorkloadError
-        If the workload has no such option, a value is out of range, or the file cannot be read.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> trace = bfenv.load_workload("lublin:jobs=1000,load=0.9", seed=3)
-    >>> len(trace), trace.processors
-    (1000, 256)
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.load_workload("lublin:jobs=1000,load=0.9", seed=3)
+        >>> len(trace), trace.processors
+        (1000, 256)
     """
     source, making, steps = _plan(workload, options)
     return _load(source, making, steps)
 
 
 def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
-    """Load the workload that `load_workload` would take parts of or transform.
+    """Return the whole workload that `load_workload` would take parts of or transform.
 
-    Parameters
-    ----------
-    workload, **options
-        As of `load_workload`. The options of `transformed` have no effect, but are checked.
+    Args:
+        workload, **options: As of `load_workload`. The options of `transformed` have no effect, but
+            are checked.
 
-    Returns
-    -------
-    Trace
-        All of its jobs.
-
-    Raises
-    ------
-    UnknownNameError, FileNotFoundError, WorkloadError
-        As of `load_workload`.
+    Raises:
+        UnknownNameError, FileNotFoundError, WorkloadError: As of `load_workload`.
     """
     source, making, _ = _plan(workload, options)
     return _load(source, making, ())
@@ -121,22 +101,17 @@ def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[So
 def takes_seed(workload: str | os.PathLike[str]) -> bool:
     """Tell whether a seed would change the workload.
 
-    Parameters
-    ----------
-    workload
-        A name or a path, as of `load_workload`.
+    Args:
+        workload: A name or a path, as of `load_workload`.
 
-    Returns
-    -------
-    bool
+    Returns:
         True if the workload is generated or has a random option, unless a seed is among its
         options.
 
-    Examples
-    --------
-    >>> from bfenv.workloads import takes_seed
-    >>> takes_seed("lublin:jobs=500"), takes_seed("lublin:jobs=500,seed=3"), takes_seed("log.swf")
-    (True, False, False)
+    Examples:
+        >>> from bfenv.workloads import takes_seed
+        >>> takes_seed("lublin:jobs=500"), takes_seed("lublin:jobs=500,seed=3")
+        (True, False)
     """
     name, options = _split(workload, {})
     return "seed" not in options and (name in GENERATORS or is_random(**options))
@@ -156,11 +131,9 @@ def path_in(workload: str) -> str | None:
 def workloads() -> dict[str, str]:
     """List the workloads known by name.
 
-    Returns
-    -------
-    dict
-        What each is, by name: of a generator a description, of a log in one of the local folders
-        its path.
+    Returns:
+        dict: What each is, by name: of a generator a description, of a log in one of the local
+        folders its path.
     """
     files = {name: str(path) for name, path in local_logs().items()}
     return DESCRIPTIONS | files | DESCRIPTIONS  # a generator wins over a file of its name

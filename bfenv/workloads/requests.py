@@ -18,8 +18,7 @@ from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.arguments import check_trace
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT, check_trace
 from bfenv.workloads.models import modal_estimates, simple_estimates
 
 Estimates = tuple[np.ndarray, np.ndarray]  # estimates and runtimes, (n,) int64 seconds each
@@ -42,27 +41,21 @@ def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: flo
     in the trace, or 18 hours if that is longer; longer runtimes are cut to it and counted in
     `trace.cleaning.clipped`.
 
-    Parameters
-    ----------
-    model
-        Name of the model.
-    **parameters
-        Parameters of the model, see the table.
+    Args:
+        model: Name of the model.
+        **parameters: Parameters of the model, see the table.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such model.
-    WorkloadError
-        If the model lacks a parameter, does not have it, or its value is out of range.
+    Raises:
+        UnknownNameError: If there is no such model.
+        WorkloadError: If the model lacks a parameter, does not have it, or its value is out of
+            range.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.workloads import with_estimates
-    >>> trace = bfenv.make_trace(submit=[0, 0], size=[1, 1], runtime=[60, 30], processors=4)
-    >>> with_estimates(trace, "deterministic", factor=2).jobs.estimate
-    array([120,  60])
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import with_estimates
+        >>> trace = bfenv.make_trace(submit=[0, 0], size=[1, 1], runtime=[60, 30], processors=4)
+        >>> with_estimates(trace, "deterministic", factor=2).jobs.estimate
+        array([120,  60])
     """
     check_trace(trace)
     if model not in MODELS:
@@ -85,15 +78,12 @@ def with_priorities(trace: Trace, high_priority_share: float, *, seed: int) -> T
 
     Lawson and Smirni (2002), section 3.3, use shares of 0.75 and 0.95.
 
-    Parameters
-    ----------
-    high_priority_share
-        Share of the jobs, from 0 to 1. The number of jobs is the share, rounded, with any seed.
+    Args:
+        high_priority_share: Share of the jobs, from 0 to 1. The number of jobs is the share,
+            rounded, with any seed.
 
-    Raises
-    ------
-    WorkloadError
-        If the share is not from 0 to 1.
+    Raises:
+        WorkloadError: If the share is not from 0 to 1.
     """
     check_trace(trace)
     rng = generator("high", seed)
@@ -114,17 +104,13 @@ def with_requested_starts(
     Lawson and Smirni (2002), section 3.4, use shares of 0.01, 0.05 and 0.25, but do not state which
     times are requested. Here they are uniform, from 1 to `max_advance` seconds after submission.
 
-    Parameters
-    ----------
-    requested_start_share
-        Share of the jobs, from 0 to 1. The number of jobs is the share, rounded, with any seed.
-    max_advance
-        Longest time from submission to the requested start, in seconds, at least 1.
+    Args:
+        requested_start_share: Share of the jobs, from 0 to 1. The number of jobs is the share,
+            rounded, with any seed.
+        max_advance: Longest time from submission to the requested start, in seconds, at least 1.
 
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
+    Raises:
+        WorkloadError: If an argument is out of range.
     """
     check_trace(trace)
     check_integer("max_advance", max_advance, 1, LARGEST_EXACT - 1, error=WorkloadError)

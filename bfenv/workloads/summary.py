@@ -19,27 +19,22 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 def summarize(trace: Trace) -> dict[str, Any]:
     """Describe a trace in numbers.
 
-    Parameters
-    ----------
-    trace
-        The trace.
+    Args:
+        trace: The trace.
 
-    Returns
-    -------
-    dict
+    Returns:
         Values that JSON can hold. Times are in seconds, shares from 0 to 1. `size`, `runtime`,
         `estimate`, `gap` (between submit times) and `accuracy` (runtime / estimate) hold mean,
         quantiles and maximum. `missing` holds the SWF fields that the log lacks, with the share of
         its jobs, `popular` the most frequent estimates, `cleaning` what was dropped and changed
         when the log was read. `offered_load` is None if all jobs are submitted at once.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.workloads import summarize
-    >>> numbers = summarize(bfenv.load_workload("lublin:jobs=1000,load=0.9"))
-    >>> numbers["processors"], numbers["jobs"], round(numbers["offered_load"], 3)
-    (256, 1000, 0.9)
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import summarize
+        >>> numbers = summarize(bfenv.load_workload("lublin:jobs=1000,load=0.9"))
+        >>> numbers["processors"], numbers["jobs"], round(numbers["offered_load"], 3)
+        (256, 1000, 0.9)
     """
     check_trace(trace)
     jobs, count = trace.jobs, len(trace)

@@ -5,10 +5,9 @@ records what was done to it, as in "log+exact@0.9+offline".
 
 In all functions, `trace` (Trace) is not changed; the result is another trace.
 
-References
-----------
-D. Tsafrir, K. Ouaknine and D. G. Feitelson, "Reducing performance evaluation sensitivity and
-variability by input shaking", MASCOTS, 2007.
+References:
+    D. Tsafrir, K. Ouaknine and D. G. Feitelson, "Reducing performance evaluation sensitivity and
+    variability by input shaking", MASCOTS, 2007.
 """
 
 import math
@@ -21,8 +20,7 @@ from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
-from bfenv.workloads.arguments import check_load, check_trace
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT, check_load, check_trace
 from bfenv.workloads.options import Seconds
 from bfenv.workloads.requests import (
     RANDOM,
@@ -56,59 +54,36 @@ def transformed(
     max_advance: Seconds | None = None,
     seed: int = 0,
 ) -> Trace:
-    """Apply any of these steps to a trace, always in this order.
+    """Return a trace after any of these steps, always in this order.
 
-    Parameters
-    ----------
-    split
-        Part of the time span to keep, see `split_range`.
-    first_job
-        First job to keep, counted from 0.
-    job_count
-        Number of consecutive jobs to keep. None keeps all from `first_job` on.
-    estimates
-        Model of `with_estimates`. It comes before the load because it may cut runtimes.
-    factor, exact_share, emax_share
-        Parameters of that model.
-    emax : int, optional
-        Longest estimate of that model, in seconds.
-    load
-        Offered load to reach, at most 5, see `with_load`.
-    arrival_rate
-        Factor on the rate of arrivals, such as 1.25, see `with_arrival_rate`.
-    shake_seconds : int, optional
-        Longest time by which a job is submitted earlier or later, see `shaken`.
-    all_at_once
-        Submit all jobs at once, in the order they then have, see `at_once`.
-    high_priority_share
-        Share of the jobs of high priority, see `with_priorities`.
-    requested_start_share
-        Share of the jobs with a requested start time, see `with_requested_starts`.
-    max_advance : int, optional
-        Longest time from submission to the requested start, in seconds. None is a day.
-    seed
-        Random seed of all steps.
+    Args:
+        split: Part of the time span to keep, see `split_range`.
+        first_job: First job to keep, counted from 0.
+        job_count: Number of consecutive jobs to keep. None keeps all from `first_job` on.
+        estimates: Model of `with_estimates`. It comes before the load because it may cut runtimes.
+        factor, exact_share, emax_share: Parameters of that model.
+        emax: Longest estimate of that model, in seconds.
+        load: Offered load to reach, at most 5, see `with_load`.
+        arrival_rate: Factor on the rate of arrivals, such as 1.25, see `with_arrival_rate`.
+        shake_seconds: Longest time by which a job is submitted earlier or later, see `shaken`.
+        all_at_once: Submit all jobs at once, in the order they then have, see `at_once`.
+        high_priority_share: Share of the jobs of high priority, see `with_priorities`.
+        requested_start_share: Share of the jobs with a requested start time, see
+            `with_requested_starts`.
+        max_advance: Longest time from submission to the requested start, in seconds. None is a day.
+        seed: Random seed of all steps.
 
-    Returns
-    -------
-    Trace
-        A new trace, or the same one if there is nothing to do.
+    Raises:
+        UnknownNameError: If there is no such split or model of estimates.
+        WorkloadError: If a value is out of range, or belongs to a step that is not taken.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such split or model of estimates.
-    WorkloadError
-        If a value is out of range, or belongs to a step that is not taken.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.workloads import transformed
-    >>> trace = bfenv.load_workload("lublin:jobs=1000")
-    >>> busier = transformed(trace, split="test", load=0.9, estimates="exact")
-    >>> round(busier.offered_load, 3), bool((busier.jobs.estimate == busier.runtime).all())
-    (0.9, True)
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import transformed
+        >>> trace = bfenv.load_workload("lublin:jobs=1000")
+        >>> busier = transformed(trace, split="test", load=0.9, estimates="exact")
+        >>> round(busier.offered_load, 3), bool((busier.jobs.estimate == busier.runtime).all())
+        (0.9, True)
     """
     check_trace(trace)
     optional = {
@@ -159,25 +134,20 @@ def with_load(trace: Trace, load: float) -> Trace:
     (Shmueli 2003, section 4.1). Requested start times and outages move with the submit times; the
     records stay those of the log.
 
-    Parameters
-    ----------
-    load
-        Work of the jobs over processors x time between the first and the last submission. It is
-        reached up to the rounding of submit times to seconds.
+    Args:
+        load: Work of the jobs over processors x time between the first and the last submission. It
+            is reached up to the rounding of submit times to seconds.
 
-    Raises
-    ------
-    WorkloadError
-        If the load is not a positive number, if all jobs are submitted at once, or if the submit
-        times would exceed 2**53 s or all become the same.
+    Raises:
+        WorkloadError: If the load is not a positive number, if all jobs are submitted at once, or
+            if the submit times would exceed 2**53 s or all become the same.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.workloads import with_load
-    >>> trace = bfenv.load_workload("lublin:jobs=1000")
-    >>> round(with_load(trace, 0.9).offered_load, 3)
-    0.9
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import with_load
+        >>> trace = bfenv.load_workload("lublin:jobs=1000")
+        >>> round(with_load(trace, 0.9).offered_load, 3)
+        0.9
     """
     check_trace(trace)
     load = check_number("load", load, positive=True, error=WorkloadError)
@@ -189,16 +159,12 @@ def with_arrival_rate(trace: Trace, arrival_rate: float) -> Trace:
 
     Lawson and Smirni (2002), section 3.2, use 1.25 and 1.5.
 
-    Parameters
-    ----------
-    arrival_rate
-        Factor on the number of jobs that arrive in the same time.
+    Args:
+        arrival_rate: Factor on the number of jobs that arrive in the same time.
 
-    Raises
-    ------
-    WorkloadError
-        If the rate is not a positive number, if all jobs are submitted at once, or if the submit
-        times would exceed 2**53 s or all become the same.
+    Raises:
+        WorkloadError: If the rate is not a positive number, if all jobs are submitted at once, or
+            if the submit times would exceed 2**53 s or all become the same.
     """
     check_trace(trace)
     rate = check_number("arrival_rate", arrival_rate, positive=True, error=WorkloadError)
@@ -213,17 +179,13 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
     submitted when the first job was. Runs with several seeds show how much of a result depends on
     exact submit times (Tsafrir, Ouaknine and Feitelson 2007).
 
-    Parameters
-    ----------
-    shake_seconds
-        Largest change. It is uniform in whole seconds, from -shake_seconds to +shake_seconds.
-    seed
-        Random seed.
+    Args:
+        shake_seconds: Largest change. It is uniform in whole seconds, from -shake_seconds to
+            +shake_seconds.
+        seed: Random seed.
 
-    Raises
-    ------
-    WorkloadError
-        If shake_seconds is not an integer from 0 up to 2**53.
+    Raises:
+        WorkloadError: If shake_seconds is not an integer from 0 up to 2**53.
     """
     check_trace(trace)
     check_integer("shake_seconds", shake_seconds, 0, LARGEST_EXACT - 1, error=WorkloadError)
@@ -260,29 +222,19 @@ def at_once(trace: Trace) -> Trace:
 
 
 def windows(trace: Trace, jobs: int) -> list[Trace]:
-    """Cut a trace into parts of consecutive jobs.
+    """Return parts of consecutive jobs of a trace, each of which begins at time 0.
 
-    Parameters
-    ----------
-    jobs
-        Jobs in a part; the last part holds the rest.
+    Args:
+        jobs: Jobs in a part; the last part holds the rest.
 
-    Returns
-    -------
-    list[Trace]
-        Each begins at time 0.
+    Raises:
+        WorkloadError: If `jobs` is not an integer >= 1.
 
-    Raises
-    ------
-    WorkloadError
-        If `jobs` is not an integer >= 1.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.workloads import windows
-    >>> [len(part) for part in windows(bfenv.load_workload("lublin:jobs=1000"), 400)]
-    [400, 400, 200]
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import windows
+        >>> [len(part) for part in windows(bfenv.load_workload("lublin:jobs=1000"), 400)]
+        [400, 400, 200]
     """
     check_trace(trace)
     jobs = check_integer("jobs", jobs, 1, error=WorkloadError)
@@ -292,33 +244,25 @@ def windows(trace: Trace, jobs: int) -> list[Trace]:
 def split_range(trace: Trace, split: str) -> tuple[int, int]:
     """Find the jobs in a part of a trace's time span.
 
-    Parameters
-    ----------
-    split
-        "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all"
-        everything.
+    Args:
+        split: "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all"
+            everything.
 
-    Returns
-    -------
-    first : int
-        Index of the first job.
-    last : int
-        One past the index of the last job.
+    Returns:
+        tuple:
+        * `first` (int): Index of the first job.
+        * `last` (int): One past the index of the last job.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such split.
-    WorkloadError
-        If no job is in the part.
+    Raises:
+        UnknownNameError: If there is no such split.
+        WorkloadError: If no job is in the part.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.workloads import split_range
-    >>> trace = bfenv.make_trace(range(0, 100, 10), [1] * 10, [5] * 10, processors=4)
-    >>> split_range(trace, "train"), split_range(trace, "test")
-    ((0, 5), (6, 10))
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import split_range
+        >>> trace = bfenv.make_trace(range(0, 100, 10), [1] * 10, [5] * 10, processors=4)
+        >>> split_range(trace, "train"), split_range(trace, "test")
+        ((0, 5), (6, 10))
     """
     check_trace(trace)
     if not isinstance(split, str) or split not in SPLITS:

@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents.seen_jobs import (
-    BLOCK,
-    count_seen,
-    decode_span,
-    encode_span,
-    span_of,
-    spans_of,
-)
+import bfenv.agents.seen_jobs as sj
 from bfenv.envs.batch import EnvBatch
 from bfenv.workloads.transform import split_range
 
 TRACE = bfenv.load_workload("lublin:procs=64,jobs=400,seed=1")
 OTHER = bfenv.load_workload("lublin:procs=64,jobs=400,seed=2")
-SPAN = span_of(TRACE, 100, 203)
+SPAN = sj.span_of(TRACE, 100, 203)
 
 
 @pytest.mark.parametrize(
@@ -29,19 +22,19 @@ SPAN = span_of(TRACE, 100, 203)
         (0, 400, 103),  # all around it
         (203, 400, 0),  # next to it
         (0, 100, 0),
-        (0, 100 + BLOCK, BLOCK),  # its first block, and its last one
-        (203 - BLOCK, 400, BLOCK),
-        (0, 100 + BLOCK - 1, 0),  # less than a block
+        (0, 100 + sj.BLOCK, sj.BLOCK),  # its first block, and its last one
+        (203 - sj.BLOCK, 400, sj.BLOCK),
+        (0, 100 + sj.BLOCK - 1, 0),  # less than a block
     ],
 )
 def test_overlap(first, last, seen):
     """Exactly the jobs of whole blocks in common are seen."""
-    assert count_seen(TRACE, first, last, [SPAN]) == seen
+    assert sj.count_seen(TRACE, first, last, [SPAN]) == seen
 
 
 def test_inside():
     """Any 15 consecutive jobs of a span contain a block of it."""
-    assert all(count_seen(TRACE, i, i + 15, [SPAN]) >= BLOCK for i in range(100, 189))
+    assert all(sj.count_seen(TRACE, i, i + 15, [SPAN]) >= sj.BLOCK for i in range(100, 189))
 
 
 def test_transformed():
@@ -50,32 +43,32 @@ def test_transformed():
         TRACE, first_job=150, job_count=50, estimates="exact", load=0.5
     )
     assert same.hash != TRACE[150:200].hash
-    assert count_seen(same, 0, 50, [SPAN]) >= 50 - 2 * (BLOCK - 1)
+    assert sj.count_seen(same, 0, 50, [SPAN]) >= 50 - 2 * (sj.BLOCK - 1)
 
 
 def test_other_jobs():
     """Jobs of another seed, and bursts of equal jobs, are not seen, nor is anything by nothing."""
     alike = bfenv.make_trace(np.arange(100), [1] * 100, [5] * 100, 4)
-    assert count_seen(alike, 0, 100, [span_of(alike)]) == 0
-    assert count_seen(OTHER, 0, 400, [SPAN]) == 0
-    assert count_seen(TRACE, 0, 400, []) == 0
+    assert sj.count_seen(alike, 0, 100, [sj.span_of(alike)]) == 0
+    assert sj.count_seen(OTHER, 0, 400, [SPAN]) == 0
+    assert sj.count_seen(TRACE, 0, 400, []) == 0
 
 
 def test_spans_of():
     """The spans of an environment are its splits."""
     batch = EnvBatch(1, [TRACE, OTHER], {"episode_jobs": 20, "warmup_jobs": 5})
-    found = [(span.hash, (span.first, span.last)) for span in spans_of(batch)]
+    found = [(span.hash, (span.first, span.last)) for span in sj.spans_of(batch)]
     assert found == [(t.hash, split_range(t, "train")) for t in (TRACE, OTHER)]
 
 
 def test_json():
     """A span survives JSON; what is not one is refused."""
-    again = decode_span(json.loads(json.dumps(encode_span(SPAN))))
+    again = sj.decode_span(json.loads(json.dumps(sj.encode_span(SPAN))))
     assert (
         again[:4] == SPAN[:4]
         and again[5:] == SPAN[5:]
         and np.array_equal(again.blocks, SPAN.blocks)
     )
-    for wrong in ({}, {**encode_span(SPAN), "blocks": "?"}, {**encode_span(SPAN), "last": 5}):
+    for wrong in ({}, {**sj.encode_span(SPAN), "blocks": "?"}, {**sj.encode_span(SPAN), "last": 5}):
         with pytest.raises(bfenv.BfenvError, match="span"):
-            decode_span(wrong)
+            sj.decode_span(wrong)

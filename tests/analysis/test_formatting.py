@@ -2,21 +2,7 @@
 
 import pytest
 
-from bfenv.analysis.formatting import (
-    MISSING,
-    compound_duration,
-    count_of,
-    duration,
-    durations,
-    job_count,
-    moment,
-    offered_load,
-    percent,
-    processor_count,
-    ratio,
-    signed_durations,
-    slowdown,
-)
+import bfenv.analysis.formatting as fmt
 
 
 @pytest.mark.parametrize(
@@ -25,7 +11,7 @@ from bfenv.analysis.formatting import (
 )
 def test_duration(seconds, text):
     """A duration has one unit, of which there are at least two."""
-    assert duration(seconds) == text
+    assert fmt.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -38,7 +24,7 @@ def test_duration(seconds, text):
 )  # fmt: skip
 def test_compound_duration(seconds, text):
     """A compound duration has two whole units, or one from 30 of it on."""
-    assert compound_duration(seconds) == text
+    assert fmt.compound_duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -47,33 +33,33 @@ def test_compound_duration(seconds, text):
 )
 def test_moment(seconds, text):
     """A moment is written in days and as a clock shows it."""
-    assert moment(seconds) == text
+    assert fmt.moment(seconds) == text
 
 
 def test_days():
     """A moment between others that are days apart is a day."""
-    assert [moment(seconds, days=True) for seconds in (0, 259_200)] == ["0 d", "3 d"]
+    assert [fmt.moment(seconds, days=True) for seconds in (0, 259_200)] == ["0 d", "3 d"]
 
 
 def test_numbers():
     """Slowdowns, shares and ratios have as many digits as carry meaning."""
-    assert [slowdown(x) for x in (1, 999.99, 1234.5)] == ["1.00", "999.99", "1,234"]
-    assert [percent(x) for x in (0.7881, 0.001, 0.0009, 0)] == [
+    assert [fmt.slowdown(x) for x in (1, 999.99, 1234.5)] == ["1.00", "999.99", "1,234"]
+    assert [fmt.percent(x) for x in (0.7881, 0.001, 0.0009, 0)] == [
         "78.8 %",
         "0.1 %",
         "< 0.1 %",
         "0.0 %",
     ]
-    assert [job_count(n) for n in (0, 1, 1_200)] == ["0 jobs", "1 job", "1,200 jobs"]
-    assert count_of(23, 2_500) == "23 jobs (0.9 %)"
-    assert count_of(1, 2_500) == "1 job (less than 0.1 %)"
-    assert [ratio(x) for x in (0.8731, 12.41, 316.9)] == ["0.873", "12.4", "317"]
+    assert [fmt.job_count(n) for n in (0, 1, 1_200)] == ["0 jobs", "1 job", "1,200 jobs"]
+    assert fmt.count_of(23, 2_500) == "23 jobs (0.9 %)"
+    assert fmt.count_of(1, 2_500) == "1 job (less than 0.1 %)"
+    assert [fmt.ratio(x) for x in (0.8731, 12.41, 316.9)] == ["0.873", "12.4", "317"]
 
 
-@pytest.mark.parametrize("function", [duration, slowdown, percent, ratio])
+@pytest.mark.parametrize("function", [fmt.duration, fmt.slowdown, fmt.percent, fmt.ratio])
 def test_missing(function):
     """None is written as a dash."""
-    assert function(None) == MISSING
+    assert function(None) == fmt.MISSING
 
 
 @pytest.mark.parametrize(
@@ -87,24 +73,24 @@ def test_missing(function):
 )
 def test_column(seconds, expected):
     """A column has one unit, that of its median, and as many digits as matter."""
-    assert durations(seconds) == expected
+    assert fmt.durations(seconds) == expected
 
 
 def test_workload():
     """One of something is not several, and a load need not be defined."""
-    assert (job_count(1), processor_count(1)) == ("1 job", "1 processor")
-    assert (job_count(1200), processor_count(64)) == ("1,200 jobs", "64 processors")
-    assert offered_load([0.7, 0.9, 0.8]) == "offered load 0.70 to 0.90"
-    assert offered_load([0.701, 0.702]) == "offered load 0.70"
-    assert offered_load([float("inf")]) == "offered load not defined"
+    assert (fmt.job_count(1), fmt.processor_count(1)) == ("1 job", "1 processor")
+    assert (fmt.job_count(1200), fmt.processor_count(64)) == ("1,200 jobs", "64 processors")
+    assert fmt.offered_load([0.7, 0.9, 0.8]) == "offered load 0.70 to 0.90"
+    assert fmt.offered_load([0.701, 0.702]) == "offered load 0.70"
+    assert fmt.offered_load([float("inf")]) == "offered load not defined"
 
 
 def test_signs():
     """Differences have a sign, but for zero."""
-    assert signed_durations([-7200, 0, 360]) == ["−2.0 h", "0 h", "+0.10 h"]
+    assert fmt.signed_durations([-7200, 0, 360]) == ["−2.0 h", "0 h", "+0.10 h"]
 
 
 def test_like():
     """Another column may set the unit; what it cannot show is below its last digit."""
-    assert durations([60, 7_200], like=[18_000]) == ["0.02 h", "2.0 h"]
-    assert signed_durations([-36, 9], like=[18_000]) == ["−0.01 h", "< 0.01 h"]
+    assert fmt.durations([60, 7_200], like=[18_000]) == ["0.02 h", "2.0 h"]
+    assert fmt.signed_durations([-36, 9], like=[18_000]) == ["−0.01 h", "< 0.01 h"]

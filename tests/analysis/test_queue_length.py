@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.analysis.queue_length import (
-    loss_of_capacity,
-    mean_queue_length,
-    packing_efficiency,
-    queue_curve,
-    queue_steps,
-    throughput_deviation,
-)
+import bfenv.analysis.queue_length as q
 from bfenv.core.durations import DAY
 from tests.analysis.drawn import DRAWN, TRIED, TRYING, drawn
 from tests.conftest import small_traces
@@ -41,48 +34,48 @@ def seconds(schedule):
 
 def test_by_hand():
     """The queue, its mean and the lost capacity, by hand."""
-    times, jobs = queue_steps(DRAWN)
+    times, jobs = q.queue_steps(DRAWN)
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 4, 9], [0, 1, 2, 1, 0])
-    assert mean_queue_length(DRAWN) == 10 / 29
-    assert loss_of_capacity(DRAWN) == 1 / (4 * 29)  # one processor, from 1 to 2
-    assert packing_efficiency(DRAWN) == 31 / 32  # of four processors, from 1 to 9
+    assert q.mean_queue_length(DRAWN) == 10 / 29
+    assert q.loss_of_capacity(DRAWN) == 1 / (4 * 29)  # one processor, from 1 to 2
+    assert q.packing_efficiency(DRAWN) == 31 / 32  # of four processors, from 1 to 9
 
 
 def test_trial():
     """A job on trial is not in the queue."""
-    times, jobs = queue_steps(TRIED)
+    times, jobs = q.queue_steps(TRIED)
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 5], [0, 1, 1, 0])
-    assert mean_queue_length(TRIED) == 4 / 9
-    assert loss_of_capacity(TRIED) == 1 / (3 * 9)
-    assert packing_efficiency(TRIED) == 11 / 12
+    assert q.mean_queue_length(TRIED) == 4 / 9
+    assert q.loss_of_capacity(TRIED) == 1 / (3 * 9)
+    assert q.packing_efficiency(TRIED) == 11 / 12
 
 
 def test_requested_start():
     """A job loses no capacity before its requested start."""
     trace = bfenv.make_trace([0, 0], [1, 1], [9, 1], 2, requested_start=[0, 6])
-    assert loss_of_capacity(drawn(trace, [0, 6])) == 0
-    assert loss_of_capacity(drawn(trace, [0, 8])) == 2 / (2 * 9)
+    assert q.loss_of_capacity(drawn(trace, [0, 6])) == 0
+    assert q.loss_of_capacity(drawn(trace, [0, 8])) == 2 / (2 * 9)
 
 
 def test_idle_machine():
     """An idle machine with an empty queue loses no capacity."""
     trace = bfenv.make_trace([0, 100], [1, 1], [5, 5], 8)
     schedule = bfenv.simulate(trace, "easy")
-    assert loss_of_capacity(schedule) == mean_queue_length(schedule) == 0
-    assert math.isnan(packing_efficiency(schedule))
+    assert q.loss_of_capacity(schedule) == q.mean_queue_length(schedule) == 0
+    assert math.isnan(q.packing_efficiency(schedule))
 
 
 def test_outage():
     """Processors out of service count neither as idle nor as used."""
     trace = bfenv.make_trace([0, 0], [2, 1], [4, 2], 3, outages=(bfenv.core.jobs.Outage(0, 4, 1),))
-    assert packing_efficiency(drawn(trace, [0, 4])) == 1
+    assert q.packing_efficiency(drawn(trace, [0, 4])) == 1
 
 
 def test_throughput():
     """Three quarters of the machine are used on the first day, a quarter on the second."""
     trace = bfenv.make_trace([0, 0, 2 * DAY + 5], [2, 1, 1], [DAY, 2 * DAY, 1], 4)
-    assert throughput_deviation(drawn(trace, [0, 0, 2 * DAY + 5])) == 0.25
-    assert math.isnan(throughput_deviation(drawn(trace[:2], [0, 0])))
+    assert q.throughput_deviation(drawn(trace, [0, 0, 2 * DAY + 5])) == 0.25
+    assert math.isnan(q.throughput_deviation(drawn(trace[:2], [0, 0])))
 
 
 @given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
@@ -91,7 +84,7 @@ def test_every_second(trace, policy):
     schedule = bfenv.simulate(trace, policy)
     waits, ran = seconds(schedule)
     begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
-    times, jobs = queue_steps(schedule)
+    times, jobs = q.queue_steps(schedule)
     total = lost = used = 0
     for t in range(begin, end):
         queue = sum(b <= t < first or again <= t < start for b, _, first, again, start in waits)
@@ -100,10 +93,10 @@ def test_every_second(trace, policy):
         total += queue
         used += sum(s for b, e, s in ran if b <= t < e) * (ready > 0)
         lost += (trace.processors - sum(s for b, e, s in ran if b <= t < e)) * (ready > 0)
-    assert mean_queue_length(schedule) == pytest.approx(total / (end - begin))
-    assert loss_of_capacity(schedule) == pytest.approx(lost / (trace.processors * (end - begin)))
+    assert q.mean_queue_length(schedule) == pytest.approx(total / (end - begin))
+    assert q.loss_of_capacity(schedule) == pytest.approx(lost / (trace.processors * (end - begin)))
     expected = used / (used + lost) if used + lost else math.nan
-    assert packing_efficiency(schedule) == pytest.approx(expected, nan_ok=True)
+    assert q.packing_efficiency(schedule) == pytest.approx(expected, nan_ok=True)
 
 
 @given(small_traces(), st.sampled_from(["conservative", TRYING]))
@@ -119,14 +112,14 @@ def test_throughput_of_every_day(trace, policy):
     expected = np.std(shares) / (3 * trace.processors) if shares else math.nan
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bfenv.analysis.queue_length.DAY", 3)
-        assert throughput_deviation(schedule) == pytest.approx(expected, nan_ok=True)
+        assert q.throughput_deviation(schedule) == pytest.approx(expected, nan_ok=True)
 
 
 @given(small_traces(), POLICIES, st.integers(1, 7))
 def test_curve(trace, policy, parts):
     """The curve has the means of its parts."""
     schedule = bfenv.simulate(trace, policy)
-    cuts, means = queue_curve(schedule, parts)
+    cuts, means = q.queue_curve(schedule, parts)
     waits, _ = seconds(schedule)
     begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
     assert cuts[0] == begin and cuts[-1] == end and len(cuts) == len(means) + 1
@@ -142,6 +135,6 @@ def test_curve(trace, policy, parts):
 def test_long_curve():
     """The curve of a long schedule has 200 parts and its mean."""
     schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=500"), "easy")
-    cuts, means = queue_curve(schedule)
+    cuts, means = q.queue_curve(schedule)
     assert len(means) == 200 and np.ptp(np.diff(cuts)) <= 1
-    assert np.average(means, weights=np.diff(cuts)) == pytest.approx(mean_queue_length(schedule))
+    assert np.average(means, weights=np.diff(cuts)) == pytest.approx(q.mean_queue_length(schedule))

@@ -11,7 +11,7 @@ import bfenv
 from bfenv.baselines import run_orders
 from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.baselines.easy_variants import easy
-from bfenv.baselines.run_metrics import METRICS
+from bfenv.baselines.order_runs import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Outage
 from tests.conftest import small_traces
@@ -299,13 +299,6 @@ def test_keep_reserves_room():
     wide = "9 * (size > 1)"
     assert by_hand(easy(keep=wide), *jobs) == [0, 4, 4, 1]
     assert by_hand(easy(keep=wide, reservations=0), *jobs) == [0, 7, 1, 4]
-
-
-def test_keep_of_nothing_is_easy(crowd):
-    """With nothing to keep free, it is EASY in that order, by any of its passes."""
-    for order, options in (("fcfs", {}), ("sjf", {"guard": 1.0}), ("-expansion", {"trial": 600})):
-        one = bfenv.simulate(crowd, easy(order, keep="-size", **options)).start
-        assert one.tolist() == bfenv.simulate(crowd, easy(order, **options)).start.tolist()
 
 
 def test_many_orders(crowd):

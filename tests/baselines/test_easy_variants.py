@@ -279,27 +279,6 @@ def test_around_outages(trace, chosen):
     agree(trace, chosen, "standard")
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=40)
-@given(trace=crowded_traces(), backfilling=st.booleans())
-def test_every_order_equals_the_naive_version_with_and_without_backfilling(
-    trace, order, backfilling
-):
-    weight = 0.125 if ORDERS[order].weight else None
-    lookahead = None if backfilling else 1
-    agree(trace, {**DEFAULTS, "order": order, "lookahead": lookahead, "weight": weight}, "standard")
-
-
-@pytest.mark.parametrize("order", ["random", "aged-random"])
-@pytest.mark.parametrize("backfill", ["random-sjf", "aged-random"])
-@settings(max_examples=30)
-@given(trace=crowded_traces())
-def test_a_job_has_one_random_number_for_the_queue_and_the_backfill(trace, order, backfill):
-    weight = 0.01 if "aged-random" in (order, backfill) else None
-    chosen = {**DEFAULTS, "order": order, "backfill": backfill, "weight": weight}
-    agree(trace, chosen, "standard")
-
-
 @both_event_orders
 @settings(max_examples=100)
 @given(trace=crowded_traces(), factor=st.sampled_from([1, 20, 60]))
@@ -355,11 +334,6 @@ def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trac
         if left:
             assert cluster.start[head] < 0
             assert shadow(cluster, jobs, head)[0] <= promised
-
-
-@pytest.mark.parametrize("event_order", ["standard", "pyss"])
-def test_on_a_real_log_as_well_nothing_chosen_is_easy(event_order):
-    same(log("KTH-SP2-1996-2.1-cln")[:6000], easy(), "easy", event_order=event_order)
 
 
 # Published figures --------------------------------------------------------------------------
@@ -422,6 +396,3 @@ def test_no_reading_of_sort_fcfs_can_be_told_from_another_on_kth():
         wait = bfenv.simulate(longer, "sjf").wait
         slowdowns.append((1 + wait / np.maximum(runtime, 10)).mean())
     assert slowdowns == pytest.approx([44.15, 28.5, 56.4], abs=0.5)
-
-
-# The names and their options ----------------------------------------------------------------

@@ -10,7 +10,7 @@ import bfenv
 from bfenv.baselines.easy_variants import easy, queue
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Outage
-from tests.conftest import log, small_traces
+from tests.conftest import small_traces
 
 TWINS = {  # expression: the hand-written order that it must equal
     "submit": "fcfs",
@@ -76,15 +76,6 @@ def test_around_outages(crowd, expression, order):
     trace = replace(crowd, outages=outages)
     assert starts(trace, easy(expression)) == starts(trace, easy(order))
     assert starts(trace, queue(expression)) == starts(trace, queue(order))
-
-
-@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln"])
-def test_real_logs(name):
-    """The same on a real log."""
-    trace = log(name)
-    assert starts(trace, "easy(order=estimate)") == starts(trace, "easy-sjf")
-    wfp3 = "easy(order=-((wait / estimate) * (wait / estimate) * (wait / estimate) * size))"
-    assert starts(trace, wfp3) == starts(trace, "easy-wfp3")
 
 
 def test_counts_around_outages():

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.multiqueue import figure2, multiqueue
 from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
-from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
-from bfenv.baselines.multiqueue.partitions import partition_of
+from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED, partition_of
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.events import advance, new_cluster
-from tests.conftest import log
 from tests.oracles import multiqueue as naive_multiqueue
 
 SMALL = {"bounds": (4, 8), "speculation": 3, "tried_above": 4}  # options for small traces
@@ -435,14 +433,6 @@ def test_partitions_always_make_up_the_machine_and_hold_what_runs_in_them(trace)
 
 
 # Real logs
-
-
-@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"])
-def test_whole_logs_with_priorities_and_reservations_are_scheduled_possibly(name):
-    trace = asking(log(name), share=0.05)
-    result = bfenv.simulate(trace, multiqueue()).check()
-    asked = trace.jobs.requested_start > 0
-    assert np.array_equal(result.start[asked], result.records["reserved_start"][asked])
 
 
 def asking(trace, share):

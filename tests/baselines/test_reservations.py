@@ -8,19 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.reservations import (
-    NONE,
-    bring_up_to_now,
-    cancel_all,
-    close_up,
-    copy_reservations,
-    followed,
-    keep_all,
-    move_up,
-    new_reservations,
-    reserve_anchor_point,
-    start_due,
-)
+import bfenv.baselines.reservations as rs
 from bfenv.core.cluster import now, start, waiting
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import FOREVER
@@ -37,23 +25,23 @@ class Machine:
             submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
         )
         self.cluster, self.jobs, self.truth = new_cluster(trace)
-        self.plan = new_reservations(self.jobs, processors)
+        self.plan = rs.new_reservations(self.jobs, processors)
 
     def advance(self):
         """Go on to the next instant, and bring the plan up to it; whether a job ended early."""
         assert advance(self.cluster, self.jobs, self.truth)
-        return bring_up_to_now(self.plan, self.cluster, self.jobs)
+        return rs.bring_up_to_now(self.plan, self.cluster, self.jobs)
 
     def reserve(self, *jobs):
         """The anchor points of the jobs, reserved one after another."""
-        return [reserve_anchor_point(self.plan, self.cluster, self.jobs, job) for job in jobs]
+        return [rs.reserve_anchor_point(self.plan, self.cluster, self.jobs, job) for job in jobs]
 
     def start_due(self):
         """Start what is due; the next planned start."""
-        return start_due(self.plan, self.cluster, self.jobs)
+        return rs.start_due(self.plan, self.cluster, self.jobs)
 
     def followed(self):
-        return followed(self.plan, self.cluster, self.jobs)
+        return rs.followed(self.plan, self.cluster, self.jobs)
 
     def profile(self):
         """Steps of the profile: (time, free)."""
@@ -77,7 +65,7 @@ def test_a_new_plan_is_an_empty_machine_without_reservations():
     """All processors are free from time 0 on, forever."""
     machine = Machine(3, (0, 1, 1, 1))
     assert machine.profile() == [(0, 3)]
-    assert machine.plan.planned_start.tolist() == [NONE]
+    assert machine.plan.planned_start.tolist() == [rs.NONE]
 
 
 def test_reservations_are_anchor_points_beside_what_is_in_the_profile():
@@ -119,7 +107,7 @@ def test_jobs_close_up_one_by_one_each_never_later():
     for line, expected in (([1, 2], [4, 7]), ([2, 1], [6, 4])):
         machine = planned_machine()
         machine.advance()
-        close_up(machine.plan, machine.jobs, np.array(line), now(machine.cluster))
+        rs.close_up(machine.plan, machine.jobs, np.array(line), now(machine.cluster))
         assert machine.plan.planned_start[1:].tolist() == expected
 
 
@@ -127,20 +115,20 @@ def test_jobs_that_are_due_or_without_reservation_do_not_move():
     """Closing up concerns planned starts after now."""
     machine = planned_machine()
     machine.advance()
-    machine.plan.planned_start[1] = NONE
+    machine.plan.planned_start[1] = rs.NONE
     machine.plan.planned_start[2] = now(machine.cluster)
     before = machine.profile()
-    close_up(machine.plan, machine.jobs, np.array([1, 2]), now(machine.cluster))
-    assert machine.plan.planned_start.tolist() == [0, NONE, 4]
+    rs.close_up(machine.plan, machine.jobs, np.array([1, 2]), now(machine.cluster))
+    assert machine.plan.planned_start.tolist() == [0, rs.NONE, 4]
     assert machine.profile() == before
 
 
 def test_a_job_moves_up_only_if_there_is_an_earlier_anchor_point():
     """The answer is whether it moved; its processors move with it."""
     machine = planned_machine()
-    assert not move_up(machine.plan, 1, 2, 3, 1)
+    assert not rs.move_up(machine.plan, 1, 2, 3, 1)
     machine.advance()
-    assert move_up(machine.plan, 1, 2, 3, 4)
+    assert rs.move_up(machine.plan, 1, 2, 3, 4)
     assert machine.plan.planned_start[1] == 4
     assert machine.profile() == [(4, 0), (7, 2), (13, 1), (15, 2)]
 
@@ -151,7 +139,7 @@ def test_due_jobs_start_and_the_next_planned_start_is_returned():
     assert machine.start_due() == 10
     assert machine.cluster.start.tolist() == [0, -1, -1]
     machine.advance()
-    close_up(machine.plan, machine.jobs, waiting(machine.cluster), now(machine.cluster))
+    rs.close_up(machine.plan, machine.jobs, waiting(machine.cluster), now(machine.cluster))
     assert machine.start_due() == 7
     assert machine.cluster.start.tolist() == [0, 4, -1]
     assert machine.start_due() == 7
@@ -197,18 +185,18 @@ def taken_over():
 def test_a_plan_that_was_not_followed_can_be_cancelled():
     """Running jobs alone remain."""
     machine = taken_over()
-    cancel_all(machine.plan, machine.cluster, machine.jobs)
+    rs.cancel_all(machine.plan, machine.cluster, machine.jobs)
     assert machine.profile() == [(4, 1), (6, 2)]
-    assert machine.plan.planned_start[1] == NONE
+    assert machine.plan.planned_start[1] == rs.NONE
 
 
 def test_a_plan_that_was_not_followed_can_be_kept():
     """Planned starts stay beside what runs; those missed become now, room or not."""
     machine = taken_over()
-    keep_all(machine.plan, machine.cluster, machine.jobs)
+    rs.keep_all(machine.plan, machine.cluster, machine.jobs)
     assert machine.profile() == [(4, 1), (6, 2), (10, 0), (13, 2)]
     machine.plan.planned_start[1] = 3
-    keep_all(machine.plan, machine.cluster, machine.jobs)
+    rs.keep_all(machine.plan, machine.cluster, machine.jobs)
     assert machine.plan.planned_start[1] == 4
     assert machine.profile() == [(4, -1), (6, 0), (7, 2)]
 
@@ -217,9 +205,9 @@ def test_a_plan_that_was_not_followed_can_be_kept():
 def test_a_copy_is_the_same_plan_for_the_jobs_of_the_queue(queue):
     """What the copy is changed to, the original is not."""
     machine = planned_machine()
-    other = new_reservations(machine.jobs, 2)
-    copy_reservations(machine.plan, other, np.array(queue))
-    expected = [start if job in queue else NONE for job, start in enumerate([0, 10, 13])]
+    other = rs.new_reservations(machine.jobs, 2)
+    rs.copy_reservations(machine.plan, other, np.array(queue))
+    expected = [start if job in queue else rs.NONE for job, start in enumerate([0, 10, 13])]
     assert other.planned_start.tolist() == expected
     before = machine.profile()
     other.profile.free[0] = 7
@@ -267,26 +255,26 @@ def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
     """Closing up, in any order and from any length on, leaves what looking at every job leaves."""
     jobs = trace.jobs
     cluster, jobs, truth = new_cluster(trace)
-    fast, slow = (new_reservations(jobs, trace.processors, long) for _ in range(2))
+    fast, slow = (rs.new_reservations(jobs, trace.processors, long) for _ in range(2))
     while advance(cluster, jobs, truth):
         time, line = now(cluster), waiting(cluster).copy()
         random.shuffle(line)
-        any_early = bring_up_to_now(fast, cluster, jobs)
-        assert any_early == bring_up_to_now(slow, cluster, jobs)
+        any_early = rs.bring_up_to_now(fast, cluster, jobs)
+        assert any_early == rs.bring_up_to_now(slow, cluster, jobs)
         if any_early:
-            close_up(fast, jobs, line, time)
+            rs.close_up(fast, jobs, line, time)
             for job in line:
                 if slow.planned_start[job] > time:
-                    move_up(slow, job, jobs.size[job], jobs.estimate[job], time)
+                    rs.move_up(slow, job, jobs.size[job], jobs.estimate[job], time)
         assert fast.planned_start.tolist() == slow.planned_start.tolist()
         for job in waiting(cluster):
-            if fast.planned_start[job] == NONE:
-                reserve_anchor_point(fast, cluster, jobs, job)
+            if fast.planned_start[job] == rs.NONE:
+                rs.reserve_anchor_point(fast, cluster, jobs, job)
                 slow.planned_start[job] = place(
                     slow.profile, jobs.size[job], jobs.estimate[job], time
                 )
         check_fronts(fast.openings, fast.profile)
-        start_due(fast, cluster, jobs)
+        rs.start_due(fast, cluster, jobs)
 
 
 def test_a_gain_in_a_long_interval_forgets_the_fronts_of_all_that_may_fit():

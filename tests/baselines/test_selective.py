@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.selective import SELECTIVE, selective
 from tests.baselines.test_slack import crowds, with_another
-from tests.conftest import as_naive, log, small_traces
+from tests.conftest import as_naive, small_traces
 from tests.oracles import slack as naive_slack
 
 # (submit, size, estimate) on 2 processors; job 1 needs both
@@ -109,12 +109,6 @@ def test_with_threshold_zero_it_is_conservative_backfilling(trace):
 def test_it_takes_over_a_busy_machine_and_gets_over_starts_that_are_not_its_own(trace, policy, n):
     assert (with_another(trace, policy, lambda count: count > n) >= 0).all()
     assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
-
-
-def test_a_real_log_is_scheduled_possibly_and_keeps_its_promises():
-    result = bfenv.simulate(log("KTH-SP2-1996-2.1-cln"), SELECTIVE).check()
-    guarantee = result.records["guarantee"]
-    assert (result.start <= guarantee)[guarantee >= 0].all()
 
 
 def test_a_plan_that_agrees_by_accident():

@@ -14,7 +14,7 @@ from bfenv.baselines.reservations import NONE
 from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import now
 from bfenv.core.events import advance, new_cluster
-from tests.conftest import as_naive, log, small_traces
+from tests.conftest import as_naive, small_traces
 from tests.oracles import slack as naive_slack
 
 
@@ -255,10 +255,3 @@ def test_an_enormous_option_is_no_slack_without_end_but_a_very_long_one():
     """The slack in seconds stays within what the engine can add to a time."""
     for policy in (slack(1e300), relaxed(1e300), relaxed(10**18)):
         assert starts(policy, 2, (0, 1, 4), (1, 2, 4), (1, 1, 6)) == [0, 7, 1]
-
-
-def test_a_real_log_is_scheduled_possibly_and_keeps_its_promises():
-    trace = log("KTH-SP2-1996-2.1-cln")
-    for policy in (SLACK, RELAXED):
-        result = bfenv.simulate(trace, policy).check()
-        assert (result.start <= result.records["guarantee"]).all()

@@ -6,19 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
+import bfenv.core.cluster as c
 from bfenv.baselines.multiqueue import multiqueue
 from bfenv.baselines.speculative import easy_speculative
-from bfenv.core.cluster import (
-    NEXT_JOB,
-    free,
-    may_start,
-    now,
-    retract,
-    running,
-    start,
-    try_start,
-    waiting,
-)
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.policy import Policy
 from tests.baselines.test_multiqueue import (
@@ -158,42 +148,42 @@ class Whim:
         self.look(cluster, jobs, set())
         if self.random.random() < 0.3:
             self.act(cluster, jobs)
-            retract(cluster, jobs)
+            c.retract(cluster, jobs)
             self.look(cluster, jobs, set())
         self.look(cluster, jobs, self.act(cluster, jobs))
 
     def act(self, cluster, jobs):
         """Put random waiting jobs on the machine, and return them."""
         begun = set()
-        queue = waiting(cluster).tolist()
+        queue = c.waiting(cluster).tolist()
         self.random.shuffle(queue)
         for job in queue:
-            if not may_start(cluster, jobs, job):
+            if not c.may_start(cluster, jobs, job):
                 continue
             whim = self.random.randrange(3)
-            if whim == 0 and running(cluster).size:
+            if whim == 0 and c.running(cluster).size:
                 continue
             if whim == 1 and cluster.trial_start[job] < 0:
                 self.limit[job] = self.random.randint(1, int(jobs.estimate[job]))
-                try_start(cluster, jobs, job, self.limit[job])
+                c.try_start(cluster, jobs, job, self.limit[job])
             else:
-                start(cluster, jobs, job)
+                c.start(cluster, jobs, job)
             begun.add(job)
         return begun
 
     def look(self, cluster, jobs, begun):
-        queue, runs = waiting(cluster).tolist(), running(cluster)
+        queue, runs = c.waiting(cluster).tolist(), c.running(cluster)
         assert queue == sorted(set(queue))
         assert {job for job in queue if cluster.start[job] >= 0} == begun
         assert begun <= set(runs.tolist())
-        assert free(cluster) == self.processors - jobs.size[runs].sum()
+        assert c.free(cluster) == self.processors - jobs.size[runs].sum()
         assert cluster.kill_time[runs].tolist() == sorted(cluster.kill_time[runs].tolist())
-        assert (cluster.kill_time[runs] > now(cluster)).all()
+        assert (cluster.kill_time[runs] > c.now(cluster)).all()
         still = [job for job in queue if job not in begun]
         assert ((cluster.trial_start[still] >= 0) == (cluster.trial_end[still] >= 0)).all()
-        for job in range(int(cluster.state[NEXT_JOB])):
+        for job in range(int(cluster.state[c.NEXT_JOB])):
             ended = bool(cluster.end[job] >= 0)
-            overdue = bool(cluster.start[job] >= 0 and cluster.kill_time[job] <= now(cluster))
+            overdue = bool(cluster.start[job] >= 0 and cluster.kill_time[job] <= c.now(cluster))
             places = job in queue and job not in begun, job in runs, ended, overdue and not ended
             assert places.count(True) == 1  # overdue is possible under "pyss" alone
 
@@ -214,39 +204,32 @@ def test_trials_of_one_instant_return_to_their_places_whatever_the_order_of_thei
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)
     for job in (5, 0, 3, 1):
-        try_start(cluster, jobs, job, 4)
+        c.try_start(cluster, jobs, job, 4)
     commit_starts(cluster, jobs, truth)
-    assert waiting(cluster).tolist() == [2, 4]
-    start(cluster, jobs, 4)
+    assert c.waiting(cluster).tolist() == [2, 4]
+    c.start(cluster, jobs, 4)
     assert advance(cluster, jobs, truth)
-    assert now(cluster) == 4
-    assert waiting(cluster).tolist() == [0, 1, 2, 3, 5]
-    assert free(cluster) == 5
+    assert c.now(cluster) == 4
+    assert c.waiting(cluster).tolist() == [0, 1, 2, 3, 5]
+    assert c.free(cluster) == 5
 
 
 def test_a_start_after_a_trial_can_be_retracted_and_the_trial_stays_on_record():
     trace = bfenv.make_trace([0, 5], [1, 1], [9, 9], 1)
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 4)
+    c.try_start(cluster, jobs, 0, 4)
     advance(cluster, jobs, truth)
-    for again in (lambda: start(cluster, jobs, 0), lambda: try_start(cluster, jobs, 0, 4)):
+    for again in (lambda: c.start(cluster, jobs, 0), lambda: c.try_start(cluster, jobs, 0, 4)):
         again()
-        retract(cluster, jobs)
+        c.retract(cluster, jobs)
         assert (cluster.start[0], cluster.trial_start[0], cluster.trial_end[0]) == (-1, 0, 4)
     advance(cluster, jobs, truth)
     with pytest.raises(ValueError, match="has had its trial"):
-        try_start(cluster, jobs, 0, 4)
+        c.try_start(cluster, jobs, 0, 4)
 
 
 # Real logs
-
-
-def test_without_trials_the_schedule_of_kth_is_that_of_easy():
-    trace = log("KTH-SP2-1996-2.1-cln")
-    expected = bfenv.simulate(trace, "easy").start
-    result = bfenv.simulate(trace, easy_speculative(speculation=0))
-    assert np.array_equal(result.start, expected)
 
 
 @pytest.mark.parametrize(

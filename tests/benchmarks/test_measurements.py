@@ -6,20 +6,14 @@ import sys
 
 import pytest
 
+import benchmarks.measurements as ms
 import bfenv
 from benchmarks import __main__ as command
-from benchmarks.measurements import (
-    PUBLISHED,
-    measurement,
-    read_measurements,
-    with_provenance,
-    write_measurements,
-)
 from bfenv.cli.app import run_app
 
-ROW = measurement("traces", "log", "easy", 3, [3.0, 2.0, 4.0])
-RATE = measurement("env", "64", "", 0, [3.0, 5.0, 2.0], "steps/s")
-HEAD = with_provenance([]) | {"machine": "one"}
+ROW = ms.measurement("traces", "log", "easy", 3, [3.0, 2.0, 4.0])
+RATE = ms.measurement("env", "64", "", 0, [3.0, 5.0, 2.0], "steps/s")
+HEAD = ms.with_provenance([]) | {"machine": "one"}
 
 
 @pytest.fixture
@@ -40,8 +34,10 @@ def test_show_and_compare(run, tmp_path):
     """The least time and the largest rate are best; twice as fast is 2.00, for rates as well."""
     assert (ROW["best"], ROW["median"], RATE["best"], RATE["median"]) == (2.0, 3.0, 5.0, 3.0)
     before, after = tmp_path / "before.json", tmp_path / "after.json"
-    write_measurements(before, [ROW, RATE, ROW | {"what": "gone"}])
-    write_measurements(after, [RATE | {"best": 10.0}, ROW | {"best": 0.5}, ROW | {"what": "new"}])
+    ms.write_measurements(before, [ROW, RATE, ROW | {"what": "gone"}])
+    ms.write_measurements(
+        after, [RATE | {"best": 10.0}, ROW | {"best": 0.5}, ROW | {"what": "new"}]
+    )
     _, out, _ = run("show", before, "--group", "env")
     assert "5.00 steps/s" in out and "log" not in out and "per job" not in out
     assert "per job" in run("show", before)[1]
@@ -56,7 +52,7 @@ def test_show_and_compare(run, tmp_path):
     ):
         status, out, err = run(*arguments)
         assert (status, out) == (2, "") and value in err and err.count("\n") == 1
-    assert json.loads(run("show", "-f", "json")[1]) == read_measurements(PUBLISHED)["rows"]
+    assert json.loads(run("show", "-f", "json")[1]) == ms.read_measurements(ms.PUBLISHED)["rows"]
     assert "python -m benchmarks engine" in run("engine", "--help")[1]
 
 
@@ -65,7 +61,7 @@ def test_measure(run, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "measure_policies", lambda names, repeat: iter([ROW]))
     arguments = ("policies", "-p", "fcfs", "-f", "json", "-o", str(tmp_path / "bench.json"))
     assert json.loads(run(*arguments)[1]) == [ROW]
-    content = read_measurements(tmp_path / "bench.json")
+    content = ms.read_measurements(tmp_path / "bench.json")
     assert content["rows"] == [ROW]
     assert content["command"] == ["python", "-m", "benchmarks", *arguments]
     assert content["versions"]["bfenv"] == bfenv.__version__
@@ -94,7 +90,7 @@ def test_other_files(tmp_path, text):
     """Any other file is refused by its name; the one from which most of these differ is not."""
     path = tmp_path / "other.json"
     path.write_text(whole(ROW))
-    assert read_measurements(path)["rows"] == [ROW]
+    assert ms.read_measurements(path)["rows"] == [ROW]
     path.write_text(text)
     with pytest.raises(bfenv.BfenvError, match=r"other\.json"):
-        read_measurements(path)
+        ms.read_measurements(path)

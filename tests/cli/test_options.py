@@ -1,10 +1,14 @@
 """Options that several commands have."""
 
+import json
+
 import pytest
 import typer
 from typer.testing import CliRunner
 
+import bfenv
 from bfenv.cli.options import check_folder, check_new, duration_option
+from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.errors import BfenvError
 
 
@@ -64,3 +68,51 @@ def test_check_new(tmp_path):
     with pytest.raises(BfenvError, match=str(tmp_path / "nowhere")):
         check_folder(tmp_path / "nowhere" / "new")
     check_folder(None)
+
+
+def sort_the_queue(cluster, jobs):
+    waiting(cluster)[:] = sorted(waiting(cluster), key=lambda job: jobs.size[job])
+    for job in waiting(cluster):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+def test_no_fault(run):
+    """A policy without faults is reported in one line."""
+    status, out, err = run("check", "easy", "--workload", "lublin:jobs=50,procs=8")
+    assert (status, err) == (0, "")
+    assert out.startswith("easy: no fault found") and out.count("\n") == 1
+
+
+def test_fault(run):
+    """A fault is one line with its kind, and the exit status is 1."""
+    status, out, err = run("check", f"{__name__}:sort_the_queue", "--seconds", "2m")
+    assert (status, err, out.count("\n")) == (1, "", 1)
+    assert out.startswith(f"{__name__}:sort_the_queue: tampering: at 992 s of 'crowd': ")
+
+
+def test_unknown_policy(run):
+    """A name that is unknown is bad input, not a fault."""
+    status, out, err = run("check", "eazy")
+    assert (status, out) == (2, "") and "'eazy'" in err
+
+
+def test_list(run):
+    """Every policy is listed, with what it does and its source."""
+    out = run("evaluate", "policies")[1]
+    assert all(name in out for name in bfenv.policies())
+    rows = json.loads(run("evaluate", "policies", "-f", "json")[1])
+    assert [row["policy"] for row in rows] == list(bfenv.policies())
+    assert list(rows[0]) == ["policy", "what it does", "source"]
+
+
+def test_named(run):
+    """Named policies are listed alone, options included; an unknown name is refused."""
+    names = ["easy-lxf", "easy(lookahead=50)"]
+    rows = json.loads(run("evaluate", "policies", *names, "-f", "json")[1])
+    assert [row["policy"] for row in rows] == names
+    status, _, error = run("evaluate", "policies", "nonsense")
+    assert status == 2 and "unknown policy 'nonsense'" in error
+    assert (
+        "did you mean agent:windows-formula?" in run("evaluate", "policies", "windows-formula")[2]
+    )

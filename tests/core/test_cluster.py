@@ -4,21 +4,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.cluster import (
-    HORIZON,
-    OFFENDER,
-    PASSES,
-    finished,
-    free,
-    may_start,
-    now,
-    retract,
-    running,
-    start,
-    try_start,
-    waiting,
-    wake_at,
-)
+import bfenv.core.cluster as c
 from bfenv.core.events import advance, commit_starts, new_cluster, reset
 from bfenv.core.jobs import FOREVER
 
@@ -33,10 +19,10 @@ def machine(*jobs, processors=4, **columns):
 
 def state(cluster):
     return {
-        "now": int(now(cluster)),
-        "free": int(free(cluster)),
-        "waiting": waiting(cluster).tolist(),
-        "running": running(cluster).tolist(),
+        "now": int(c.now(cluster)),
+        "free": int(c.free(cluster)),
+        "waiting": c.waiting(cluster).tolist(),
+        "running": c.running(cluster).tolist(),
     }
 
 
@@ -46,25 +32,25 @@ def test_an_instant_is_completions_then_arrivals_then_one_pass():
     #    +--------> t    job 0 ends at 4, the instant at which job 1 is submitted
     cluster, jobs, truth = machine((0, 4, 9, 4), (4, 4, 2, 2))
     assert advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
+    c.start(cluster, jobs, 0)
     assert advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 4, "free": 4, "waiting": [1], "running": []}
-    assert finished(cluster).tolist() == [0]
-    start(cluster, jobs, 1)
+    assert c.finished(cluster).tolist() == [0]
+    c.start(cluster, jobs, 1)
     assert advance(cluster, jobs, truth)
-    assert int(now(cluster)) == 6
+    assert int(c.now(cluster)) == 6
     assert not advance(cluster, jobs, truth)
 
 
 def test_a_job_is_expected_to_end_at_its_estimate_and_ends_at_its_runtime():
     cluster, jobs, truth = machine((0, 1, 9, 4), (1, 1, 2, 2))
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
+    c.start(cluster, jobs, 0)
     assert cluster.kill_time[0] == 9
     assert cluster.end[0] == -1
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 1)
-    assert running(cluster).tolist() == [1, 0]  # by expected end: 3 and 9
+    c.start(cluster, jobs, 1)
+    assert c.running(cluster).tolist() == [1, 0]  # by expected end: 3 and 9
     advance(cluster, jobs, truth)
     advance(cluster, jobs, truth)
     assert cluster.end.tolist() == [4, 3]
@@ -75,32 +61,32 @@ def test_equal_expected_ends():
     cluster, jobs, truth = machine((0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5))
     advance(cluster, jobs, truth)
     for job in (2, 0, 1):
-        start(cluster, jobs, job)
-    assert running(cluster).tolist() == [2, 0, 1]
+        c.start(cluster, jobs, job)
+    assert c.running(cluster).tolist() == [2, 0, 1]
 
 
 def test_started_jobs_stand_in_the_queue_until_the_pass_is_over():
     cluster, jobs, truth = machine((0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5))
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 2)
-    start(cluster, jobs, 0)
-    assert waiting(cluster).tolist() == [0, 1, 2, 3]
+    c.start(cluster, jobs, 2)
+    c.start(cluster, jobs, 0)
+    assert c.waiting(cluster).tolist() == [0, 1, 2, 3]
     commit_starts(cluster, jobs, truth)
-    assert waiting(cluster).tolist() == [1, 3]
+    assert c.waiting(cluster).tolist() == [1, 3]
 
 
 def test_a_requested_start_is_an_instant_and_no_start_is_legal_before():
     cluster, jobs, truth = machine((0, 1, 5, 5), requested_start=[7])
     advance(cluster, jobs, truth)
-    assert not may_start(cluster, jobs, 0)
+    assert not c.may_start(cluster, jobs, 0)
     with pytest.raises(ValueError, match="asked to start later"):
-        start(cluster, jobs, 0)
-    wake_at(cluster, 6)
+        c.start(cluster, jobs, 0)
+    c.wake_at(cluster, 6)
     for time in (6, 7):
         assert advance(cluster, jobs, truth)
-        assert int(now(cluster)) == time
-        assert may_start(cluster, jobs, 0) == (time == 7)
-    start(cluster, jobs, 0)
+        assert int(c.now(cluster)) == time
+        assert c.may_start(cluster, jobs, 0) == (time == 7)
+    c.start(cluster, jobs, 0)
     advance(cluster, jobs, truth)
     assert cluster.end[0] == 12
 
@@ -109,10 +95,10 @@ def test_of_the_wake_ups_asked_for_in_a_pass_the_earliest_comes_and_the_others_a
     cluster, jobs, truth = machine((0, 1, 5, 5), (50, 1, 5, 5))
     advance(cluster, jobs, truth)
     for time in (30, 20, 40, 0):
-        wake_at(cluster, time)
+        c.wake_at(cluster, time)
     times = []
     while advance(cluster, jobs, truth):
-        times.append(int(now(cluster)))
+        times.append(int(c.now(cluster)))
     assert times == [20, 50]
 
 
@@ -122,17 +108,17 @@ def test_a_trial_that_outlives_its_limit_is_killed_and_the_job_waits_in_its_old_
     #  1 |            job 2 was submitted later and stays behind it
     cluster, jobs, truth = machine((0, 1, 9, 2), (1, 1, 9, 6), (1, 1, 9, 9), processors=1)
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
+    c.start(cluster, jobs, 0)
     advance(cluster, jobs, truth)  # 1: arrivals
     advance(cluster, jobs, truth)  # 2: job 0 has ended
-    try_start(cluster, jobs, 1, 3)
+    c.try_start(cluster, jobs, 1, 3)
     assert cluster.kill_time[1] == 5
     advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 5, "free": 1, "waiting": [1, 2], "running": []}
     assert (cluster.trial_start[1], cluster.trial_end[1]) == (2, 5)
     assert (cluster.start[1], cluster.end[1]) == (-1, -1)
-    assert finished(cluster).tolist() == []
-    start(cluster, jobs, 1)
+    assert c.finished(cluster).tolist() == []
+    c.start(cluster, jobs, 1)
     advance(cluster, jobs, truth)
     assert cluster.end[1] == 11
 
@@ -141,46 +127,46 @@ def test_trial_goes_on():
     """In the second in which its trial ends, a job may go on, as if it had not been killed."""
     cluster, jobs, truth = machine((0, 1, 9, 6), (5, 1, 9, 9))
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 3)
+    c.try_start(cluster, jobs, 0, 3)
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 1)
+    c.try_start(cluster, jobs, 0, 1)
     assert (cluster.start[0], cluster.kill_time[0], cluster.trial_end[0]) == (0, 4, -1)
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 9)
+    c.try_start(cluster, jobs, 0, 9)
     assert cluster.kill_time[0] == 9
     advance(cluster, jobs, truth)
     advance(cluster, jobs, truth)
-    assert (int(now(cluster)), cluster.end[0]) == (6, 6)
+    assert (int(c.now(cluster)), cluster.end[0]) == (6, 6)
 
 
 def test_second_trial():
     """Later, a job cannot have another trial."""
     cluster, jobs, truth = machine((0, 1, 9, 6), (5, 1, 9, 9))
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 3)
+    c.try_start(cluster, jobs, 0, 3)
     advance(cluster, jobs, truth)
     advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 5, "free": 4, "waiting": [0, 1], "running": []}
     with pytest.raises(ValueError, match="has had its trial"):
-        try_start(cluster, jobs, 0, 3)
+        c.try_start(cluster, jobs, 0, 3)
 
 
 def test_a_trial_that_was_refused_can_be_made_later():
     cluster, jobs, truth = machine((0, 3, 5, 5), (0, 2, 9, 5))
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
+    c.start(cluster, jobs, 0)
     with pytest.raises(ValueError, match="does not wait, does not fit"):
-        try_start(cluster, jobs, 1, 3)
+        c.try_start(cluster, jobs, 1, 3)
     assert cluster.trial_start[1] == -1
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 1, 3)
+    c.try_start(cluster, jobs, 1, 3)
     assert cluster.trial_start[1] == 5
 
 
 def test_a_trial_that_is_long_enough_is_the_job_itself():
     cluster, jobs, truth = machine((0, 1, 9, 3))
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 3)
+    c.try_start(cluster, jobs, 0, 3)
     advance(cluster, jobs, truth)
     assert (cluster.end[0], cluster.trial_end[0]) == (3, -1)
 
@@ -189,35 +175,35 @@ def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
     """Time 0 is a time like any other: what happened then has happened."""
     cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5), (2, 1, 9, 5))
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
-    assert not may_start(cluster, jobs, 0)
+    c.start(cluster, jobs, 0)
+    assert not c.may_start(cluster, jobs, 0)
     with pytest.raises(ValueError, match="does not wait"):
-        start(cluster, jobs, 0)
-    try_start(cluster, jobs, 1, 1)
+        c.start(cluster, jobs, 0)
+    c.try_start(cluster, jobs, 1, 1)
     advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 1, "free": 3, "waiting": [1], "running": [0]}
     advance(cluster, jobs, truth)
     with pytest.raises(ValueError, match="has had its trial"):
-        try_start(cluster, jobs, 1, 3)
+        c.try_start(cluster, jobs, 1, 3)
 
 
 def test_a_trial_no_shorter_than_the_estimate_is_a_start():
     cluster, jobs, truth = machine((0, 1, 9, 9))
     advance(cluster, jobs, truth)
-    try_start(cluster, jobs, 0, 9)
+    c.try_start(cluster, jobs, 0, 9)
     assert cluster.trial_start[0] == -1
     with pytest.raises(ValueError):
-        try_start(cluster, jobs, 0, 0)
+        c.try_start(cluster, jobs, 0, 0)
 
 
 def test_a_killed_trial_returns_to_the_middle_of_the_queue():
     jobs_ = [(0, 1, 20, 20) for _ in range(5)]
     cluster, jobs, truth = machine(*jobs_, processors=5)
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 4)
-    try_start(cluster, jobs, 2, 3)
+    c.start(cluster, jobs, 4)
+    c.try_start(cluster, jobs, 2, 3)
     advance(cluster, jobs, truth)
-    assert waiting(cluster).tolist() == [0, 1, 2, 3]
+    assert c.waiting(cluster).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("order", ["standard", "pyss"])
@@ -228,46 +214,46 @@ def test_a_machine_that_is_reset_is_a_new_one(order):
     trace = bfenv.make_trace(submit, size, runtime, 4, estimate=estimate)
     fresh, *_ = new_cluster(trace, event_order=order)
     cluster, jobs, truth = new_cluster(trace, event_order=order)
-    while now(cluster) < 3:
+    while c.now(cluster) < 3:
         assert advance(cluster, jobs, truth)
         if cluster.start[2] == -1 and cluster.trial_start[2] < 0:
-            try_start(cluster, jobs, 2, 1)
-            start(cluster, jobs, 1)
+            c.try_start(cluster, jobs, 2, 1)
+            c.start(cluster, jobs, 1)
         if cluster.trial_end[2] >= 0 and cluster.start[2] < 0:
-            start(cluster, jobs, 2)
+            c.start(cluster, jobs, 2)
     assert cluster.end[2] == 3 and truth.event_count[0] > 0
     with pytest.raises(ValueError):
-        start(cluster, jobs, 1)
+        c.start(cluster, jobs, 1)
     reset(cluster, truth, 4, 0, len(rows))
     assert truth.event_count[0] == 0
     assert (jobs.submit == FOREVER).all() and (np.stack(jobs) == truth.known[:, -1:]).all()
     assert cluster.state.tolist() == fresh.state.tolist()
     for name in cluster._fields[1:]:
         assert getattr(cluster, name).tolist() == getattr(fresh, name).tolist()
-    assert fresh.state[OFFENDER] == -1
+    assert fresh.state[c.OFFENDER] == -1
     assert fresh.end.tolist() == fresh.kill_time.tolist() == [-1] * 4
 
 
 def test_retract_leaves_the_machine_as_it_was_before_the_pass():
     cluster, jobs, truth = machine((0, 1, 9, 9), (0, 1, 5, 5), (0, 1, 9, 3), (0, 1, 9, 9))
     advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
+    c.start(cluster, jobs, 0)
     commit_starts(cluster, jobs, truth)
     before = state(cluster)
-    start(cluster, jobs, 1)
-    try_start(cluster, jobs, 2, 4)
-    start(cluster, jobs, 3)
-    wake_at(cluster, 3)
-    retract(cluster, jobs)
+    c.start(cluster, jobs, 1)
+    c.try_start(cluster, jobs, 2, 4)
+    c.start(cluster, jobs, 3)
+    c.wake_at(cluster, 3)
+    c.retract(cluster, jobs)
     assert state(cluster) == before
     assert cluster.start[1:].tolist() == cluster.trial_start[1:].tolist() == [-1, -1, -1]
     advance(cluster, jobs, truth)
-    assert int(now(cluster)) == 9  # no wake-up at 3
+    assert int(c.now(cluster)) == 9  # no wake-up at 3
 
 
 def test_nothing_happens_at_the_horizon_or_beyond():
     cluster, jobs, truth = machine((0, 1, 5, 5), (3, 1, 5, 5))
-    cluster.state[HORIZON] = 3
+    cluster.state[c.HORIZON] = 3
     assert advance(cluster, jobs, truth)
     assert not advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 0, "free": 4, "waiting": [0], "running": []}
@@ -281,9 +267,9 @@ def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed(
     passes = []
     while advance(cluster, jobs, truth):
         passes.append(state(cluster))
-        for job in waiting(cluster):
-            if may_start(cluster, jobs, job):
-                start(cluster, jobs, job)
+        for job in c.waiting(cluster):
+            if c.may_start(cluster, jobs, job):
+                c.start(cluster, jobs, job)
     assert [p["now"] for p in passes] == [0, 0, 4, 4, 4, 5]
     assert passes[2] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
     assert passes[3] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
@@ -295,9 +281,9 @@ def test_one_event_at_a_time_more_ends_than_processors():
     trace = bfenv.make_trace([0, 4], [1, 1], [4, 4], 1)
     cluster, jobs, truth = new_cluster(trace, event_order="pyss")
     while advance(cluster, jobs, truth):
-        for job in waiting(cluster):
-            if may_start(cluster, jobs, job):
-                start(cluster, jobs, job)
+        for job in c.waiting(cluster):
+            if c.may_start(cluster, jobs, job):
+                c.start(cluster, jobs, job)
     assert (cluster.start.tolist(), cluster.end.tolist()) == ([0, 4], [4, 8])
     assert len(truth.event_time) == 2
 
@@ -309,10 +295,10 @@ def test_one_event_at_a_time_jobs_that_end_together_end_in_the_order_of_their_st
     cluster, jobs, truth = new_cluster(trace, event_order="pyss")
     for _ in range(2):  # the two arrivals
         assert advance(cluster, jobs, truth)
-    start(cluster, jobs, 1)
-    start(cluster, jobs, 0)
+    c.start(cluster, jobs, 1)
+    c.start(cluster, jobs, 0)
     ends = []
     while advance(cluster, jobs, truth):
-        ends.append(finished(cluster).tolist())
+        ends.append(c.finished(cluster).tolist())
     assert ends == [[1], [0]]
-    assert cluster.state[PASSES] == 4
+    assert cluster.state[c.PASSES] == 4

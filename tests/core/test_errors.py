@@ -2,8 +2,10 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
+from bfenv.core.cluster import Cluster, start, try_start
 from bfenv.core.errors import (
     BfenvError,
     IllegalStartError,
@@ -12,6 +14,9 @@ from bfenv.core.errors import (
     UnknownNameError,
     WorkloadError,
 )
+from bfenv.core.events import advance, new_cluster, reset
+from bfenv.core.illegal_start import find_illegal_start
+from bfenv.core.jobs import make_trace
 
 ERRORS = [
     BfenvError("one line"),
@@ -67,3 +72,90 @@ def test_unknown_name(name, known, hint):
     """An unknown name is answered with similar names, or with the first of all."""
     error = UnknownNameError("policy", name, known)
     assert str(error).startswith(f"unknown policy {name!r}; ") and hint in str(error)
+
+
+SUBMIT = [0, 0, 0, 0, 3, 50]
+
+
+SIZE = [2, 3, 1, 1, 1, 1]
+
+
+RUNTIME = [9, 9, 9, 9, 9, 9]
+
+
+REQUESTED = [0, 0, 40, 0, 0, 0]
+
+
+@pytest.fixture
+def machine():
+    """At 3 s job 0 runs, job 1 does not fit, job 2 asks for 40 s, the trial of job 3 is over."""
+    trace = make_trace(SUBMIT, SIZE, RUNTIME, 4, requested_start=REQUESTED)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    try_start(cluster, jobs, 3, 2)
+    advance(cluster, jobs, truth)
+    advance(cluster, jobs, truth)
+    assert cluster.state[0] == 3
+    return cluster, jobs, truth
+
+
+CAUSES = [
+    (0, start, "has started already, at 0 s"),
+    (1, start, "needs 3 processors; free: 2"),
+    (2, start, "asks to start at 40 s"),
+    (3, lambda *these: try_start(*these, 5), "has had its trial, at 0 s"),
+    (4, lambda *these: try_start(*these, 0), "was to be tried for less than 1 s"),
+    (5, start, "has not been submitted"),
+    (6, start, "has not been submitted"),
+    (10**12, start, "has not been submitted"),
+    (10**12, lambda *these: try_start(*these, 2), "has not been submitted"),
+    (-1, start, "does not exist"),
+    (-7, start, "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("job", "verb", "reason"), CAUSES)
+def test_causes(machine, job, verb, reason):
+    """Each cause of an illegal start is found, and the machine stays as it was."""
+    cluster, jobs, _ = machine
+    before = Cluster(*(values.copy() for values in cluster))
+    with pytest.raises(ValueError) as caught:
+        verb(cluster, jobs, job)
+    is_there = 0 <= job < 5
+    assert ("has not been submitted" in str(caught.value)) == (not is_there)
+    error = find_illegal_start(cluster, jobs, "mine")
+    assert (error.job, error.time, error.reason, error.policy) == (job, 3, reason, "mine")
+    assert all(map(np.array_equal, before, cluster))
+
+
+def test_none(machine):
+    """Legal starts are no cause, and an illegal one is found once."""
+    cluster, jobs, _ = machine
+    start(cluster, jobs, 4)
+    assert find_illegal_start(cluster, jobs) is None
+    with pytest.raises(ValueError):
+        start(cluster, jobs, 4)
+    assert find_illegal_start(cluster, jobs).job == 4
+    assert find_illegal_start(cluster, jobs) is None
+
+
+def test_forgotten(machine):
+    """An illegal start that the policy has caught is forgotten in the next pass."""
+    cluster, jobs, truth = machine
+    with pytest.raises(ValueError):
+        start(cluster, jobs, 0)
+    assert advance(cluster, jobs, truth)
+    assert find_illegal_start(cluster, jobs) is None
+
+
+def test_earlier_jobs():
+    """A job before the first one of a run cannot be started."""
+    trace = make_trace(SUBMIT, SIZE, RUNTIME, 4)
+    cluster, jobs, truth = new_cluster(trace)
+    reset(cluster, truth, 4, 2, 6)
+    advance(cluster, jobs, truth)
+    with pytest.raises(ValueError):
+        start(cluster, jobs, 1)
+    error = find_illegal_start(cluster, jobs)
+    assert (error.job, error.reason) == (1, "is not part of this run, whose first job is 2")

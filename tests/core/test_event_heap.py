@@ -6,7 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bfenv
+from bfenv.baselines.easy import decide
+from bfenv.core.cluster import HORIZON, running
 from bfenv.core.event_heap import is_due, new_event_heap, pop, push
+from bfenv.core.events import advance, new_cluster
+from bfenv.core.jobs import FOREVER
+from bfenv.core.machine_copy import copy_machine, renew_ends
+from tests.conftest import small_traces
 
 events = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), max_size=20)
 
@@ -50,3 +57,38 @@ def test_large():
             time, entry = expected.pop(0)
             assert is_due(heap, time) and pop(heap) == entry
     assert heap.length[0] == 0
+
+
+def run(cluster, jobs, truth, horizon=FOREVER):
+    cluster.state[HORIZON] = horizon
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, ())
+
+
+@given(small_traces(jobs=12), st.integers(0, 30), st.integers(0, 30))
+def test_copy_runs_on(trace, horizon, later):
+    """A machine that has gone on becomes the other one, earlier; both then run to the same end."""
+    one, other = new_cluster(trace), new_cluster(trace)
+    run(*one, horizon)
+    run(*other, horizon + later)
+    copy_machine(other[0], other[2], one[0], one[2])
+    for machine in (one, other):
+        run(*machine)
+        cluster = machine[0]
+        assert cluster.start.tolist() == bfenv.simulate(trace, "easy").start.tolist()
+
+
+@given(small_traces(jobs=12), st.integers(1, 30))
+def test_renewed_ends(trace, horizon):
+    """What is learned of running jobs changes when they end, as if it had been known before."""
+    runtime = trace.jobs.estimate.copy()
+    cluster, jobs, truth = new_cluster(trace)
+    run(cluster, jobs, truth._replace(runtime=runtime), horizon)
+    still = running(cluster)
+    runtime[still] = np.clip(trace.runtime, horizon - cluster.start, jobs.estimate)[still]
+    renew_ends(cluster, truth._replace(runtime=runtime))
+    run(cluster, jobs, truth._replace(runtime=runtime))
+    known = bfenv.make_trace(
+        jobs.submit, jobs.size, runtime, trace.processors, estimate=jobs.estimate
+    )
+    assert cluster.start.tolist() == bfenv.simulate(known, "easy").start.tolist()

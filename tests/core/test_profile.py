@@ -5,30 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bfenv.core.profile as p
 from bfenv.core.cluster import expected_ends, running, start
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import make_trace
-from bfenv.core.profile import (
-    LONG,
-    anchor_before,
-    anchor_point,
-    begin_at,
-    bring_forward,
-    copy,
-    fit_before,
-    fits,
-    join_steps,
-    new_profile,
-    place,
-    rebuild,
-    release,
-    reserve,
-    shadow,
-    slide_point,
-    step_at,
-    step_from,
-    step_from_guess,
-)
 from tests.oracles import machine as naive
 
 PROCESSORS = 6
@@ -71,16 +51,16 @@ def levels(profile):
 def test_anchor_point(machine, wishes):
     """Anchor points are those of a list of intervals."""
     cluster, jobs, intervals = machine
-    profile = new_profile(PROCESSORS, len(wishes))
-    rebuild(profile, cluster, jobs)
+    profile = p.new_profile(PROCESSORS, len(wishes))
+    p.rebuild(profile, cluster, jobs)
     for size, duration, earliest in wishes:
         job = naive.Job(0, size, duration, duration, 0, earliest)
         expected = naive.anchor_point(intervals, PROCESSORS, job, 0)
-        anchor = anchor_point(profile, size, duration, earliest)
+        anchor = p.anchor_point(profile, size, duration, earliest)
         assert anchor == expected
-        assert fits(profile, size, duration, anchor)
-        assert fits(profile, size, duration, earliest) == (anchor == earliest)
-        reserve(profile, size, anchor, anchor + duration)
+        assert p.fits(profile, size, duration, anchor)
+        assert p.fits(profile, size, duration, earliest) == (anchor == earliest)
+        p.reserve(profile, size, anchor, anchor + duration)
         intervals.append((anchor, anchor + duration, size))
         for time in range(25):
             step = np.searchsorted(profile.time[: profile.steps[0]], time, side="right") - 1
@@ -91,15 +71,15 @@ def test_anchor_point(machine, wishes):
 def test_release(machine, wishes):
     """To release what was reserved restores the level everywhere."""
     cluster, jobs, intervals = machine
-    profile = new_profile(PROCESSORS, len(wishes))
-    rebuild(profile, cluster, jobs)
+    profile = p.new_profile(PROCESSORS, len(wishes))
+    p.rebuild(profile, cluster, jobs)
     taken = []
     for size, duration, earliest in wishes:
-        anchor = anchor_point(profile, size, duration, earliest)
-        reserve(profile, size, anchor, anchor + duration)
+        anchor = p.anchor_point(profile, size, duration, earliest)
+        p.reserve(profile, size, anchor, anchor + duration)
         taken.append((size, anchor, anchor + duration))
     for size, begin, end in taken:
-        release(profile, size, begin, end)
+        p.release(profile, size, begin, end)
     for time, level in levels(profile).items():
         assert level == naive.free_at(intervals, PROCESSORS, time)
 
@@ -108,26 +88,26 @@ def test_release(machine, wishes):
 def test_place(machine, wishes):
     """To place is to reserve at the anchor point."""
     cluster, jobs, _ = machine
-    one, two = new_profile(PROCESSORS, len(wishes)), new_profile(PROCESSORS, len(wishes))
-    rebuild(one, cluster, jobs)
-    copy(one, two)
+    one, two = p.new_profile(PROCESSORS, len(wishes)), p.new_profile(PROCESSORS, len(wishes))
+    p.rebuild(one, cluster, jobs)
+    p.copy(one, two)
     for size, duration, earliest in wishes:
-        anchor = anchor_point(one, size, duration, earliest)
-        reserve(one, size, anchor, anchor + duration)
-        assert place(two, size, duration, earliest) == anchor
+        anchor = p.anchor_point(one, size, duration, earliest)
+        p.reserve(one, size, anchor, anchor + duration)
+        assert p.place(two, size, duration, earliest) == anchor
         assert levels(one) == levels(two)
 
 
 @given(st.lists(st.integers(0, 90), min_size=1, max_size=60, unique=True), st.integers(-1, 70))
 def test_step_from(times, guess):
     """The first step from a time on is found, and a guess changes nothing."""
-    profile = new_profile(0, 60)
+    profile = p.new_profile(0, 60)
     profile.steps[0] = len(times)
     profile.time[: len(times)] = sorted(times)
     for time in range(min(times), 92):
         expected = sum(begin < time for begin in times)
-        assert step_from(profile, time) == expected
-        assert step_from_guess(profile, time, guess) == expected
+        assert p.step_from(profile, time) == expected
+        assert p.step_from_guess(profile, time, guess) == expected
 
 
 def check_step(profile, time, step):
@@ -143,9 +123,9 @@ def test_slide_and_bring_forward(machine, wishes, is_long, data):
     To bring it there is to release and to reserve it. In a long profile equal steps may remain.
     """
     cluster, jobs, intervals = machine
-    far = LONG // 2 if is_long else 0
-    profile, other = (new_profile(PROCESSORS, len(wishes) + 1 + far) for _ in range(2))
-    rebuild(profile, cluster, jobs)
+    far = p.LONG // 2 if is_long else 0
+    profile, other = (p.new_profile(PROCESSORS, len(wishes) + 1 + far) for _ in range(2))
+    p.rebuild(profile, cluster, jobs)
     steps = profile.steps[0]
     profile.time[steps : steps + 2 * far] = 1000 + np.arange(2 * far)
     profile.free[steps : steps + 2 * far : 2] = PROCESSORS - 1
@@ -153,8 +133,8 @@ def test_slide_and_bring_forward(machine, wishes, is_long, data):
     profile.steps[0] += 2 * far
     taken = []
     for size, duration, earliest in wishes:
-        begin = anchor_point(profile, size, duration, earliest)
-        reserve(profile, size, begin, begin + duration)
+        begin = p.anchor_point(profile, size, duration, earliest)
+        p.reserve(profile, size, begin, begin + duration)
         taken.append((begin, begin + duration, size))
     begin, end, size = taken[data.draw(st.integers(0, len(taken) - 1))]
     earliest = expected = data.draw(st.integers(0, begin))
@@ -162,17 +142,17 @@ def test_slide_and_bring_forward(machine, wishes, is_long, data):
     for time in range(earliest, begin):
         if naive.free_at(used, PROCESSORS, time) < size:
             expected = time + 1
-    to, step = slide_point(profile, size, earliest, begin, step_from(profile, begin))
+    to, step = p.slide_point(profile, size, earliest, begin, p.step_from(profile, begin))
     assert to == expected
     if to == begin:
         return
     check_step(profile, to, step)
-    copy(profile, other)
-    release(other, size, begin, end)
-    reserve(other, size, to, to + end - begin)
-    left, step = bring_forward(profile, size, begin, end, to, step)
+    p.copy(profile, other)
+    p.release(other, size, begin, end)
+    p.reserve(other, size, to, to + end - begin)
+    left, step = p.bring_forward(profile, size, begin, end, to, step)
     check_step(profile, left, step)
-    join_steps(profile)
+    p.join_steps(profile)
     assert levels(profile) == levels(other)
     assert left == max(begin, to + end - begin)
 
@@ -181,36 +161,36 @@ def test_slide_and_bring_forward(machine, wishes, is_long, data):
 def test_fit_before(machine, wishes, data):
     """The search with known steps finds the same anchor point, and the first step from there on."""
     cluster, jobs, _ = machine
-    profile = new_profile(PROCESSORS, len(wishes))
-    rebuild(profile, cluster, jobs)
+    profile = p.new_profile(PROCESSORS, len(wishes))
+    p.rebuild(profile, cluster, jobs)
     for size, duration, earliest in wishes:
-        begin = anchor_point(profile, size, duration, earliest)
-        reserve(profile, size, begin, begin + duration)
+        begin = p.anchor_point(profile, size, duration, earliest)
+        p.reserve(profile, size, begin, begin + duration)
     earliest = data.draw(st.integers(0, begin))
-    expected = anchor_before(profile, size, duration, earliest, begin)
-    until = step_from(profile, begin)
-    anchor, step = fit_before(profile, size, duration, earliest, begin, until)
-    assert (anchor, step) == (expected, step_from(profile, expected))
+    expected = p.anchor_before(profile, size, duration, earliest, begin)
+    until = p.step_from(profile, begin)
+    anchor, step = p.fit_before(profile, size, duration, earliest, begin, until)
+    assert (anchor, step) == (expected, p.step_from(profile, expected))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_moves_without_room_for_more_steps(seed):
     """A long profile joins its steps where it is full, whatever has been moved before."""
     generator = np.random.default_rng(seed)
-    count = LONG // 2 + 50
-    profile, other = (new_profile(0, count) for _ in range(2))
+    count = p.LONG // 2 + 50
+    profile, other = (p.new_profile(0, count) for _ in range(2))
     for plan in (profile, other):
         plan.time[0], plan.free[0] = 0, count
     begins = np.arange(count) * 40 + generator.integers(0, 5, count)
     for begin in begins:
-        reserve(profile, 1, begin, begin + 30)
+        p.reserve(profile, 1, begin, begin + 30)
     for begin in generator.permutation(begins):
         to = int(generator.integers(0, begin + 1))
         if to < begin:
-            bring_forward(profile, 1, begin, begin + 30, to, step_at(profile, begin))
-        reserve(other, 1, to, to + 30)
+            p.bring_forward(profile, 1, begin, begin + 30, to, p.step_at(profile, begin))
+        p.reserve(other, 1, to, to + 30)
         assert profile.steps[0] <= len(profile.time)
-    join_steps(profile)
+    p.join_steps(profile)
     assert levels(profile) == levels(other)
 
 
@@ -218,9 +198,9 @@ def test_moves_without_room_for_more_steps(seed):
 def test_begin_at(machine, time):
     """A later begin drops the steps before it, and no level."""
     cluster, jobs, intervals = machine
-    profile = new_profile(PROCESSORS, 0)
-    rebuild(profile, cluster, jobs)
-    begin_at(profile, time)
+    profile = p.new_profile(PROCESSORS, 0)
+    p.rebuild(profile, cluster, jobs)
+    p.begin_at(profile, time)
     expected = {t: naive.free_at(intervals, PROCESSORS, t) for t in range(time, 20)}
     kept = levels(profile)
     assert min(kept) == time and sorted(kept) == list(kept)
@@ -233,7 +213,7 @@ def test_shadow(machine):
     cluster, jobs, intervals = machine
     head = len(jobs.size) - 1
     request = naive.Job(0, int(jobs.size[head]), 1, 1, 0, int(jobs.requested_start[head]))
-    assert tuple(shadow(cluster, jobs, head)) == naive.shadow_and_extra(
+    assert tuple(p.shadow(cluster, jobs, head)) == naive.shadow_and_extra(
         intervals, PROCESSORS, request, 0
     )
 
@@ -245,8 +225,8 @@ def test_one_instant():
     advance(cluster, jobs, truth)
     for job in range(3):
         start(cluster, jobs, job)
-    profile = new_profile(3, 0)
-    rebuild(profile, cluster, jobs)
+    profile = p.new_profile(3, 0)
+    p.rebuild(profile, cluster, jobs)
     assert levels(profile) == {0: 2, 5: 5, 7: 6}
     assert running(cluster).tolist() == [0, 1, 2]
     assert expected_ends(cluster).tolist() == [5, 5, 7]

@@ -1,10 +1,15 @@
 """The event loop: equal to the naive one, the same for kernels and for plain Python."""
 
+import subprocess
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 import bfenv
+import bfenv.core
 from bfenv import baselines
 from bfenv.core.cluster import free, start, waiting, wake_at
 from bfenv.core.errors import IllegalStartError, StarvationError
@@ -209,3 +214,115 @@ def test_watch():
     with pytest.raises(IndexError):  # the queue is empty when all have started
         bfenv.simulate(trace, policy, watch=asked.append)
     assert shares == [0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1]
+
+
+TRACE = bfenv.make_trace([0, 1, 1], [2, 2, 1], [4, 3, 2], 4, requested_start=[0, 0, 3])
+
+
+#  P
+#  4 | 111      starts 0, 1, 4
+#  3 | 111
+#  2 |000022
+#  1 |0000
+#    +-------> t
+GOOD = bfenv.Schedule(
+    TRACE,
+    "by hand",
+    0,
+    np.array([0, 1, 4]),
+    np.array([4, 4, 6]),
+    np.array([-1, -1, -1]),
+    np.array([-1, -1, -1]),
+)
+
+
+def test_a_possible_schedule_passes_and_is_returned():
+    assert GOOD.check() is GOOD
+    times, used = GOOD.usage()
+    assert times.tolist() == [0, 1, 4, 6]
+    assert used.tolist() == [2, 4, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": [-1, 1, 4], "end": [3, 4, 6]}, "job 0 never starts"),
+        ({"start": [0, 0, 4], "end": [4, 3, 6]}, "job 1 starts before it is submitted"),
+        ({"start": [0, 1, 2], "end": [4, 4, 4]}, "job 2 starts before its requested start time"),
+        ({"end": [4, 5, 6]}, "job 1 does not run for its runtime"),
+        ({"start": [0, 1, 3], "end": [4, 4, 5]}, "5 of 4 processors in use at 3 s"),
+        ({"trial_start": [-1, 0, -1], "trial_end": [-1, 1, -1]}, "job 1 is tried before"),
+        ({"trial_start": [-1, -1, 3], "trial_end": [-1, -1, 5]}, "job 2 starts before its trial"),
+        ({"trial_start": [-1, -1, 2], "trial_end": [-1, -1, 4]}, "5 of 4 processors .* at 2 s"),
+    ],
+)
+def test_an_impossible_schedule_is_refused_by_what_is_wrong(change, message):
+    with pytest.raises(bfenv.PolicyError, match=message):
+        replace(GOOD, **{name: np.array(values) for name, values in change.items()}).check()
+
+
+def test_repr():
+    """A schedule shows its trace, policy, mean wait and mean bounded slowdown in one line."""
+    shown = "<Schedule of 'unnamed' by by hand: mean wait 1 s, mean bounded slowdown 1.00>"
+    assert repr(GOOD) == str(GOOD) == shown
+    late = replace(GOOD, policy="late", start=GOOD.start + 3600, end=GOOD.end + 3600)
+    slowdown = sum((wait + runtime) / 10 for wait, runtime in [(3600, 4), (3600, 3), (3603, 2)]) / 3
+    assert repr(late).endswith(
+        f"by late: mean wait 60.0 min, mean bounded slowdown {slowdown:.2f}>"
+    )
+
+
+def test_identity():
+    """Schedules are compared by identity."""
+    twin = replace(GOOD)
+    assert GOOD != twin and len({GOOD, twin}) == 2
+
+
+PROGRAM = """
+import sys, gymnasium
+before = set(sys.modules)
+import bfenv
+bare = set(sys.modules) - before
+import bfenv.core.errors
+print("numba" in sys.modules)
+assert bfenv.core.BfenvError is bfenv.BfenvError
+from bfenv.core import start
+after = set(sys.modules) - before
+foreign = {name.partition(".")[0] for name in bare} - sys.stdlib_module_names
+rooms = {".".join(name.split(".")[:2]) for name in after if name.startswith("bfenv")}
+print("numba" in sys.modules, *sorted(foreign), "|", *sorted(rooms))
+import bfenv.parallel
+print(*dir(bfenv.parallel))
+import bfenv.envs
+assert "stable_baselines3" not in sys.modules
+"""
+
+
+def test_imports():
+    """What is imported is what is needed.
+
+    `import bfenv` loads gymnasium and no room, and reaches the rooms by their names; `bfenv.core`
+    loads no other room; a module imports only what it needs, and a public name is imported when it
+    is used. The environments do not need stable-baselines3. Completion offers the public names of
+    a room before they are imported.
+    """
+    run = [sys.executable, "-c", PROGRAM]
+    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    *lines, names = result.stdout.splitlines()
+    assert lines == ["False", "True bfenv | bfenv bfenv.core"]
+    assert {"simulate_many", "call_in_worker"} <= set(names.split())
+
+
+def test_exports():
+    """Every exported name is there, once, and is defined in this room."""
+    names = bfenv.core.__all__
+    assert len(set(names)) == len(names)
+    for name in names:
+        value = getattr(bfenv.core, name)
+        assert getattr(value, "__module__", "bfenv.core.jobs").startswith("bfenv.core.")
+
+
+def test_unknown_name():
+    """A name that a room does not have is answered with the room's name."""
+    with pytest.raises(AttributeError, match="module 'bfenv.core' has no attribute 'nothing'"):
+        bfenv.core.nothing  # noqa: B018

@@ -12,17 +12,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import bfenv
+import bfenv.envs.features as f
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import (
-    AGE,
-    CLUSTER,
-    PASS,
-    PRIORITY,
-    QUEUE,
-    REQUESTED_START,
-    TRIAL,
-    USERS,
-)
 from bfenv.envs.settings import SETTINGS
 from tests.envs.playing import whole
 
@@ -199,8 +190,8 @@ def test_page():
     page = BackfillEnv.__doc__
     for name in SETTINGS:
         assert f"* `{name}=" in page
-    extra = (*PRIORITY, *REQUESTED_START, *AGE, *TRIAL, *PASS)
-    for feature in (*QUEUE, *USERS, *extra, *CLUSTER):
+    extra = (*f.PRIORITY, *f.REQUESTED_START, *f.AGE, *f.TRIAL, *f.PASS)
+    for feature in (*f.QUEUE, *f.USERS, *extra, *f.CLUSTER):
         assert f"| {feature.name} " in page
     for section in (
         "Description",

@@ -1,12 +1,15 @@
 """Where episodes come from: splits, workloads, and the options of reset."""
 
 import gymnasium
+import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.cluster import running, waiting
+from bfenv.agents import PolicyAgent
+from bfenv.core.cluster import running, start, waiting
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import TRAINING_LOADS
+from tests.envs.playing import play, whole
 from tests.envs.test_vector import SHORT
 
 
@@ -97,3 +100,106 @@ def test_training():
     at_one_load = BackfillEnv(load=0.5).batch.source.traces
     assert [round(trace.offered_load, 1) for trace in at_one_load] == [0.5] * 4
     assert BackfillEnv("lublin").batch.source.traces == [bfenv.load_workload("lublin")]
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy"])
+def test_replay_lublin(policy):
+    """A policy driven through `step` makes the schedule of `simulate`, see also `test_outages`."""
+    trace = bfenv.load_workload("lublin")[:2000]
+    env = whole(trace, window=2000)
+    play(env, PolicyAgent(policy, env))
+    assert np.array_equal(env.cluster.start, bfenv.simulate(trace, policy).start)
+
+
+def test_forced_starts():
+    """Passing forever ends the episode by forced starts, which are counted."""
+    trace = bfenv.make_trace([0, 0, 1], [1, 1, 1], [3, 3, 3], 1)
+    env = whole(trace)
+    env.reset(seed=0)
+    steps, done = 0, False
+    while not done:
+        _, _, done, _, info = env.step(env.window)
+        steps += 1
+    assert info["forced_starts"] == 3
+    assert env.cluster.start.tolist() == [1, 4, 7]
+
+
+def test_every_pass():
+    """With idle="every_pass", time stops where no start is legal."""
+    trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [9, 9, 9], 1)
+    times = {}
+    for idle in ("never", "every_pass"):
+        env = whole(trace, idle=idle, reservations=1)
+        _, info = env.reset(seed=0)
+        times[idle], done = [info["now"]], False
+        while not done:
+            _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
+            times[idle].append(info["now"])
+    assert times == {"never": [0, 9, 18, 18], "every_pass": [0, 1, 2, 9, 18, 18]}
+
+
+def test_loaded_to_the_end():
+    """Jobs keep arriving until the last job of the episode has started."""
+    env = gymnasium.make("Backfill-v0", episode_jobs=50, warmup_jobs=50).unwrapped
+    env.reset(seed=1)
+    done = False
+    while not done:
+        _, _, done, _, _ = env.step(env.window if env.action_masks()[-1] else 0)
+        if waiting(env.cluster).max(initial=0) >= env.episode_jobs.stop:
+            return
+    pytest.fail("no job after the episode's ever arrived")
+
+
+def test_handles_of():
+    """An environment of another kind has no handles."""
+    with pytest.raises(bfenv.PolicyError, match="CartPole"):
+        PolicyAgent("easy", gymnasium.make("CartPole-v1"))
+
+
+def test_illegal_start():
+    """An illegal start of a policy is an error and leaves the machine alone."""
+
+    def greedy(cluster, jobs, memory):
+        for job in waiting(cluster):
+            start(cluster, jobs, job)
+
+    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1)
+    env = whole(trace)
+    observation, _ = env.reset(seed=0)
+    with pytest.raises(bfenv.PolicyError, match="illegal start of job 1"):
+        PolicyAgent(bfenv.Policy("greedy", greedy), env).predict(observation)
+    assert waiting(env.cluster).tolist() == [0, 1]
+
+
+def test_render_mode():
+    """Without a render mode, `render` is an error."""
+    env = BackfillEnv()
+    env.reset(seed=0)
+    with pytest.raises(bfenv.BfenvError, match="render_mode"):
+        env.render()
+
+
+def test_truth_is_private():
+    """No public attribute but the traces tells when a running job will end."""
+    trace = bfenv.make_trace([1_000, 1_000], [1, 1], [12_345, 7], 2, estimate=[99_999, 9])
+    env = whole(trace)
+    env.reset(seed=0)
+    env.step(0)
+    begin = int(env.cluster.start[0])
+    secret = {12_345, begin + 12_345, begin - 1_000 + 12_345}
+    told = [path for path, array in public_arrays(env) if secret & set(array.ravel().tolist())]
+    assert told and all("trace" in path for path in told)  # the traces are there for scoring
+
+
+def public_arrays(value, path="env", depth=6):
+    """Every integer array that public names lead to, with its path."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "iu":
+            yield path, value
+    elif depth and isinstance(value, list):
+        for i, each in enumerate(value):
+            yield from public_arrays(each, f"{path}[{i}]", depth - 1)
+    elif depth and type(value).__module__.startswith("bfenv"):
+        for name in dir(value):
+            if not name.startswith("_") and not callable(getattr(value, name)):
+                yield from public_arrays(getattr(value, name), f"{path}.{name}", depth - 1)

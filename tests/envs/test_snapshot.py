@@ -157,7 +157,7 @@ def test_with_the_true_runtimes_it_is_the_episode(monkeypatch):
     def truth(history, jobs, chosen, known, generator, futures=1):
         return crowded.runtime[chosen][None]
 
-    monkeypatch.setattr(module, "sample_runtimes", truth)
+    monkeypatch.setattr(module.rs, "sample_runtimes", truth)
     env.restore(env.snapshot(), 0)
     first, future = env.episode_jobs.start, play(env)
     env.resume()

@@ -7,7 +7,7 @@ import bfenv
 from bfenv.agents import PolicyAgent, RandomAgent, span_of
 from bfenv.analysis.comparison import STARVES
 from bfenv.evaluation.episodes import FAMILIES, best_policies, evaluate_agent, starves
-from bfenv.leaderboard.agent_schedule import agent_schedule
+from bfenv.leaderboard.make_row import agent_schedule
 
 OPTIONS = {"episode_jobs": 60, "warmup_jobs": 60, "window": 256}
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=300,load=0.9,seed=3")

@@ -70,12 +70,6 @@ def test_workers():
     assert two[8].schedule.trace == bfenv.load_workload(WORKLOAD, seed=2)
 
 
-def test_dask(cluster):
-    """A Dask cluster gives the same rows."""
-    where = {"backend": "dask", "scheduler": cluster.scheduler_address}
-    assert run(POLICIES, seeds=2, **where) == run(POLICIES, seeds=2)
-
-
 def test_shards():
     """The rows of all shards are those of the whole; a shard may be empty."""
     shards = [run(POLICIES, seeds=2, shard=(part, 3)) for part in (3, 1, 2)]

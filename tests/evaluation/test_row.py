@@ -1,6 +1,7 @@
 """The record of one run: its JSON, what is read, and what is refused."""
 
 import json
+import math
 import re
 from copy import deepcopy
 from dataclasses import FrozenInstanceError, fields
@@ -9,23 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bfenv.evaluation.row as record
+from bfenv.analysis.intervals import Interval
 from bfenv.core.errors import BfenvError
-from bfenv.evaluation.row import (
-    KINDS,
-    LARGEST,
-    LOCAL,
-    OPTIONAL,
-    PARTS,
-    REQUIRED,
-    SCHEMA,
-    Curves,
-    Difference,
-    QueueCurve,
-    Row,
-    SlowdownCurve,
-    Versus,
-    row_key,
-)
+from bfenv.evaluation.summary import summarize
+from bfenv.leaderboard.store import read_leaderboard
+from tests.leaderboard.stores import make_store, write_store
 
 # A file as it was written by the first version of schema 1, but for its length.
 FILE = """{
@@ -107,7 +97,7 @@ VALUES = json.loads(FILE)
 
 
 def read(values):
-    return Row.from_json(json.dumps(values).encode(), "folder/rows/one.json")
+    return record.Row.from_json(json.dumps(values).encode(), "folder/rows/one.json")
 
 
 def changed(path, value):
@@ -126,7 +116,7 @@ def changed(path, value):
 
 def test_fields():
     """The fields of a file are attributes."""
-    row = Row.from_json(FILE.encode(), "one.json")
+    row = record.Row.from_json(FILE.encode(), "one.json")
     assert (row.policy, row.workload, row.seed, row.jobs) == (
         "easy(order=sjf)", "lublin-32-0.8", 0, 200,
     )  # fmt: skip
@@ -136,12 +126,12 @@ def test_fields():
     assert row.versus.reference == "easy"
     assert row.versus.differences == {
         "mean_bounded_slowdown": None,
-        "mean_wait": Difference(-6941.38, -11804.0, -2078.7, 0.95, 20, 200),
+        "mean_wait": record.Difference(-6941.38, -11804.0, -2078.7, 0.95, 20, 200),
     }
-    assert row.curves == Curves(
+    assert row.curves == record.Curves(
         (0.0, 7.0, 7.0),
-        QueueCurve((0.0, 10.5, 21.0), (0.0, 1.25)),
-        SlowdownCurve((0, 3600), (0.5, None)),
+        record.QueueCurve((0.0, 10.5, 21.0), (0.0, 1.25)),
+        record.SlowdownCurve((0, 3600), (0.5, None)),
     )
     with pytest.raises(FrozenInstanceError):
         row.seed = 1
@@ -149,17 +139,22 @@ def test_fields():
 
 def test_bytes():
     """A file that is read and written again has the same bytes: the format of schema 1 is fixed."""
-    assert SCHEMA == 1
-    assert Row.from_json(FILE.encode(), "one.json").to_json() == FILE.encode()
+    assert record.SCHEMA == 1
+    assert record.Row.from_json(FILE.encode(), "one.json").to_json() == FILE.encode()
 
 
 def test_failed_row():
     """A failed row has its reason, and none of the results."""
-    values = {name: value for name, value in VALUES.items() if name not in PARTS}
+    values = {name: value for name, value in VALUES.items() if name not in record.PARTS}
     values |= {"status": "failed", "error": "no result within 4 s", "code": "sha256:1"}
     row = read(values)
     assert not row.ok and row.error == "no result within 4 s" and row.code == "sha256:1"
-    assert (row.metrics, row.classes, row.versus, row.curves) == ({}, {}, Versus(), Curves())
+    assert (row.metrics, row.classes, row.versus, row.curves) == (
+        {},
+        {},
+        record.Versus(),
+        record.Curves(),
+    )
     assert json.loads(row.to_json()) == values
 
 
@@ -175,27 +170,29 @@ AMOUNTS = st.integers(0, 2**61) | st.floats(0, 2.0**61)
 ASCENDING = st.lists(AMOUNTS, max_size=4).map(sorted).map(tuple)
 INTEGERS = st.none() | st.integers(0, 2**61)
 DIFFERENCES = st.builds(
-    Difference, NUMBERS, NUMBERS, NUMBERS, st.none() | st.floats(0, 1), INTEGERS, INTEGERS
+    record.Difference, NUMBERS, NUMBERS, NUMBERS, st.none() | st.floats(0, 1), INTEGERS, INTEGERS
 )
 QUEUES = st.lists(AMOUNTS, max_size=3).flatmap(
     lambda jobs: st.builds(
-        QueueCurve,
+        record.QueueCurve,
         st.lists(AMOUNTS, min_size=len(jobs) + 1, max_size=len(jobs) + 1).map(sorted).map(tuple),
         st.just(tuple(jobs)),
     )
 )
-RATIOS = st.builds(SlowdownCurve, ASCENDING, st.lists(NUMBERS, max_size=3).map(tuple))
+RATIOS = st.builds(record.SlowdownCurve, ASCENDING, st.lists(NUMBERS, max_size=3).map(tuple))
 RESULTS = {
     "metrics": st.dictionaries(NAMES, NUMBERS, max_size=3),
     "classes": st.dictionaries(NAMES, st.dictionaries(NAMES, NUMBERS, max_size=2), max_size=2),
     "versus": st.builds(
-        Versus,
+        record.Versus,
         st.none() | NAMES,
         st.dictionaries(
             NAMES.filter(lambda name: name != "reference"), st.none() | DIFFERENCES, max_size=2
         ),
     ),
-    "curves": st.builds(Curves, st.none() | ASCENDING, st.none() | QUEUES, st.none() | RATIOS),
+    "curves": st.builds(
+        record.Curves, st.none() | ASCENDING, st.none() | QUEUES, st.none() | RATIOS
+    ),
 }
 BY_TYPE = {
     str: NAMES,
@@ -204,11 +201,13 @@ BY_TYPE = {
     float | None: st.none() | AMOUNTS,
 }
 ROWS = st.builds(
-    Row,
+    record.Row,
     **{
-        name: BY_TYPE[kind] for name, kind in REQUIRED.items() if kind in BY_TYPE and name != "kind"
+        name: BY_TYPE[kind]
+        for name, kind in record.REQUIRED.items()
+        if kind in BY_TYPE and name != "kind"
     },
-    kind=st.sampled_from((*KINDS, "log")),
+    kind=st.sampled_from((*record.KINDS, "log")),
     versions=st.dictionaries(NAMES, NAMES, max_size=2),
     error=NAMES,
     code=st.none() | NAMES,
@@ -222,25 +221,25 @@ ROWS = st.builds(
 def test_round_trip(row):
     """Any row that is written is read back as the same row, and then has the same bytes."""
     data = row.to_json()
-    again = Row.from_json(data, "one.json")
+    again = record.Row.from_json(data, "one.json")
     assert again == row
     assert again.to_json() == data
 
 
 def test_every_field_is_required_or_a_result():
     """A new field must be added to these tests."""
-    names = {"error", *OPTIONAL, *PARTS, *LOCAL}
-    assert set(REQUIRED) | names == {field.name for field in fields(Row)}
+    names = {"error", *record.OPTIONAL, *record.PARTS, *record.LOCAL}
+    assert set(record.REQUIRED) | names == {field.name for field in fields(record.Row)}
 
 
-@pytest.mark.parametrize("name", REQUIRED)
+@pytest.mark.parametrize("name", record.REQUIRED)
 def test_missing_field(name):
     """A required field that is missing is named with its file."""
     with pytest.raises(BfenvError, match=rf"^folder/rows/one\.json: field '{name}' is missing"):
         read(changed(name, ...))
 
 
-@pytest.mark.parametrize("name", ["error", "code", *PARTS])
+@pytest.mark.parametrize("name", ["error", "code", *record.PARTS])
 def test_optional_field(name):
     """The other fields may be missing."""
     values = changed(name, ...) if name in VALUES else VALUES
@@ -258,8 +257,8 @@ WRONG = {
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *((name, value) for name, kind in REQUIRED.items() for value in WRONG.get(kind, [])),
-        *((name, value) for name in ("versions", *PARTS) for value in (None, 7, "x", [])),
+        *((name, value) for name, kind in record.REQUIRED.items() for value in WRONG.get(kind, [])),
+        *((name, value) for name in ("versions", *record.PARTS) for value in (None, 7, "x", [])),
     ],
 )
 def test_field_of_another_type(name, value):
@@ -282,7 +281,7 @@ def test_unknown_choice(name):
     [
         ("metrics.mean_wait", "3"),
         ("metrics.mean_wait", True),
-        ("metrics.mean_wait", LARGEST),
+        ("metrics.mean_wait", record.LARGEST),
         ("metrics.mean_wait", [1]),
         ("classes.long wide", 3),
         ("classes.long wide", None),
@@ -315,7 +314,7 @@ def test_bad_result(name, value):
         ("error", ..., "error", ""),
         ("versions", {"bfenv": 7}, "versions", {"bfenv": "7"}),
         ("versus.reference", ..., "versus.reference", None),
-        ("versus", {"x": {}}, "versus.differences", {"x": Difference(None, None, None)}),
+        ("versus", {"x": {}}, "versus.differences", {"x": record.Difference(None, None, None)}),
         ("versus.mean_wait.confidence", "x", "versus.differences.mean_wait.confidence", None),
         ("curves.wait_quantiles", None, "curves.wait_quantiles", None),
         ("curves.wait_quantiles", [], "curves.wait_quantiles", ()),
@@ -336,10 +335,10 @@ def test_tolerance(name, value, attribute, expected):
 
 def test_not_numbers_of_json():
     """NaN and infinities, which other programs may write, are unknown values."""
-    row = Row.from_json(FILE.replace("5779.075", "NaN").encode(), "one.json")
+    row = record.Row.from_json(FILE.replace("5779.075", "NaN").encode(), "one.json")
     assert row.metrics["mean_wait"] is None
     with pytest.raises(BfenvError, match=r"metrics\.mean_wait"):
-        Row.from_json(FILE.replace("5779.075", "1e999").encode(), "one.json")
+        record.Row.from_json(FILE.replace("5779.075", "1e999").encode(), "one.json")
 
 
 @pytest.mark.parametrize(
@@ -350,13 +349,15 @@ def test_not_numbers_of_json():
 def test_unreadable_file(data):
     """A file that is not JSON in UTF-8 is named."""
     with pytest.raises(BfenvError, match=r"^one\.json: cannot be read"):
-        Row.from_json(data, "one.json")
+        record.Row.from_json(data, "one.json")
 
 
 @pytest.mark.parametrize("values", [[], 7, {}, VALUES | {"schema": 2}, VALUES | {"schema": "1"}])
 def test_other_schema(values):
     """JSON that is not a row of this schema is refused."""
-    with pytest.raises(BfenvError, match=rf"one\.json: not a leaderboard's row of schema {SCHEMA}"):
+    with pytest.raises(
+        BfenvError, match=rf"one\.json: not a leaderboard's row of schema {record.SCHEMA}"
+    ):
         read(values)
 
 
@@ -372,7 +373,7 @@ def test_key():
     """The file of a row keeps its name in later versions; the row and its task agree on it."""
     name = "module_of_mine:easy(order=sjf, backfill=saf, reservations=2, lookahead=100)"
     key = "module-of-mine-easy-order-sjf-backfill-s_a-log-0.9_1_2f12f8e04464"
-    assert row_key("policy", name, "a_log@0.9", 1) == key
+    assert record.row_key("policy", name, "a_log@0.9", 1) == key
     assert read(VALUES | {"policy": name, "workload": "a_log@0.9", "seed": 1}).key == key
 
 
@@ -384,8 +385,60 @@ TEXTS = st.one_of(
 @given(TEXTS, TEXTS, st.integers(0, 9), st.integers(0, 9))
 def test_keys_are_safe_and_distinct(one, two, seed, other):
     """Names become files that stay in the folder and never collide."""
-    key = row_key("policy", one, two, seed)
+    key = record.row_key("policy", one, two, seed)
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+_-]{1,120}", key), key
-    swapped = row_key("policy", two, one, other)
+    swapped = record.row_key("policy", two, one, other)
     assert (key == swapped) == ((one, two, seed) == (two, one, other))
-    assert key != row_key("agent", one, two, seed)
+    assert key != record.row_key("agent", one, two, seed)
+
+
+def test_order(store):
+    """The policies of a workload are sorted by mean bounded slowdown."""
+    summaries = summarize(read_leaderboard(store).rows, "lublin-64-0.8")
+    slowdowns = [one.metrics["mean_bounded_slowdown"] for one in summaries]
+    assert len(summaries) == 8 and slowdowns == sorted(slowdowns)
+
+
+def test_means_over_seeds(tmp_path):
+    """Metrics are means over seeds, and half widths of independent intervals add up as errors."""
+    folder = make_store(
+        tmp_path / "store", ("easy", "sjf"), {"small": "lublin:procs=32,jobs=100"}, seeds=2
+    )
+    leaderboard = read_leaderboard(folder)
+    summary = next(one for one in summarize(leaderboard.rows, "small") if one.policy == "sjf")
+    assert [row.seed for row in summary.rows] == [0, 1]
+    one, two = (row.metrics["mean_wait"] for row in summary.rows)
+    assert summary.metrics["mean_wait"] == pytest.approx((one + two) / 2)
+    a, b = (row.versus.differences["mean_wait"] for row in summary.rows)
+    middle = (a.difference + b.difference) / 2
+    half = math.hypot(a.high - a.difference, b.high - b.difference) / 2
+    assert summary.versus["mean_wait"] == pytest.approx(
+        Interval(middle, middle - half, middle + half)
+    )
+    assert summary.wait_quantiles == summary.rows[0].curves.wait_quantiles
+    assert summary.queue_length == summary.rows[0].curves.queue_length
+
+
+def test_unknown_values(rows, tmp_path):
+    """Means of unknown values are unknown, and come last."""
+    row = rows["los", "lublin-64-0.8"]
+    row["metrics"] = {"mean_wait": 3.0, "mean_bounded_slowdown": None}
+    row |= {"versus": {"mean_wait": {"difference": 1.0}}, "curves": {"wait_quantiles": []}}
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    *_, last = summarize(leaderboard.rows, "lublin-64-0.8")
+    assert last.policy == "los"
+    assert last.metrics == {"mean_wait": 3.0, "mean_bounded_slowdown": None}
+    assert last.versus == {"mean_wait": None, "mean_bounded_slowdown": None}
+    assert last.wait_quantiles is None and last.queue_length is None
+
+
+def test_starves(rows, tmp_path):
+    """A policy starves on the workloads where its longest wait is over twice EASY's."""
+    for (policy, workload), row in rows.items():
+        is_long = (policy, workload) == ("los", "lublin-64-0.8")
+        row["metrics"]["max_wait"] = 201.0 if is_long else 100.0
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    assert [one.policy for one in summarize(leaderboard.rows, "lublin-64-0.8") if one.starves] == [
+        "los"
+    ]
+    assert not any(one.starves for one in summarize(leaderboard.rows, "lublin-128-0.9"))

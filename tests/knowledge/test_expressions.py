@@ -11,16 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+import bfenv.knowledge.expression_program as ep
 from bfenv.core.cluster import waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
-from bfenv.knowledge.expression_program import (
-    CHUNK,
-    LOWEST,
-    new_columns,
-    parse_expression,
-    score_jobs,
-)
 from bfenv.knowledge.expressions import FUNCTIONS
 from bfenv.knowledge.packed_program import columns_of, pack_program, program_of
 from bfenv.knowledge.user_history import NAMES, count_jobs, learn, new_user_history, quantity
@@ -48,7 +42,7 @@ texts = st.recursive(
 @pytest.fixture(scope="module")
 def machine():
     """A machine with more waiting jobs than are scored at a time."""
-    count = CHUNK + 7
+    count = ep.CHUNK + 7
     generator = np.random.default_rng(5)
     trace = bfenv.make_trace(
         np.zeros(count),
@@ -70,9 +64,9 @@ def machine():
 def scores(text, machine):
     cluster, jobs, history = machine
     value = np.full(len(jobs.submit), -7.0)
-    program = parse_expression(text)
-    columns = new_columns(program, len(value))
-    score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
+    program = ep.parse_expression(text)
+    columns = ep.new_columns(program, len(value))
+    ep.score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
     return value
 
 
@@ -109,7 +103,7 @@ def slow(text, machine):
             tree = ComparisonsAsNumbers().visit(ast.parse(floats, mode="eval"))
             code = compile(ast.fix_missing_locations(tree), "", "eval")
             number = np.float64(eval(code, {"__builtins__": {}}, functions | names))
-            values.append(math.inf if np.isnan(number) else max(float(number), LOWEST))
+            values.append(math.inf if np.isnan(number) else max(float(number), ep.LOWEST))
     return np.array(values)
 
 
@@ -138,14 +132,14 @@ def test_by_hand(machine):
 def test_packed_programs(machine, text):
     """A program that was packed into one array is the same program, and computes the same."""
     cluster, jobs, history = machine
-    program, packed = parse_expression(text), pack_program(parse_expression(text))
+    program, packed = ep.parse_expression(text), pack_program(ep.parse_expression(text))
     unpacked, count = program_of(packed), len(jobs.submit)
     for name, one, two in zip(program._fields, program, unpacked, strict=True):
         assert one.shape == two.shape
         assert name in ("stack", "wait") or one.tolist() == two.tolist()
-    columns, value = new_columns(program, count), np.full(count, -7.0)
+    columns, value = ep.new_columns(program, count), np.full(count, -7.0)
     columns = columns_of(packed, columns.value, columns.version)
-    score_jobs(unpacked, columns, history, cluster, jobs, waiting(cluster), value)
+    ep.score_jobs(unpacked, columns, history, cluster, jobs, waiting(cluster), value)
     assert value.tolist() == scores(text, machine).tolist()
 
 
@@ -190,19 +184,19 @@ def test_undefined_values_come_last(machine):
 def test_what_is_no_arithmetic_is_refused(text, named):
     """Anything but arithmetic on known names is an error that points at its place."""
     with pytest.raises(PolicyError) as error:
-        parse_expression(text)
+        ep.parse_expression(text)
     assert named in str(error.value) and len(str(error.value)) < 300
 
 
 def test_what_changes_is_known():
     """Only expressions of requests alone keep their value while a job waits."""
-    assert not parse_expression("estimate * size + submit + priority / processors").changes[0]
-    assert parse_expression("estimate + wait").changes[0]
-    assert parse_expression("user_queued").counts[0]
-    assert not parse_expression("user_ended").counts[0]
-    assert parse_expression("tried * estimate").varies[0]
-    assert parse_expression("likely_runtime").varies[0]
-    assert not parse_expression("wait * user_queued / estimate").varies[0]
+    assert not ep.parse_expression("estimate * size + submit + priority / processors").changes[0]
+    assert ep.parse_expression("estimate + wait").changes[0]
+    assert ep.parse_expression("user_queued").counts[0]
+    assert not ep.parse_expression("user_ended").counts[0]
+    assert ep.parse_expression("tried * estimate").varies[0]
+    assert ep.parse_expression("likely_runtime").varies[0]
+    assert not ep.parse_expression("wait * user_queued / estimate").varies[0]
     assert set(FUNCTIONS) == {"log", "exp", "sqrt", "abs", "min", "max"}
 
 
@@ -218,7 +212,7 @@ def test_what_changes_is_known():
 )
 def test_columns(text, columns):
     """What changes less often than what is around it is kept, and computed once."""
-    assert parse_expression(text).columns[0] == columns
+    assert ep.parse_expression(text).columns[0] == columns
 
 
 @pytest.mark.parametrize(
@@ -239,4 +233,4 @@ def test_columns(text, columns):
 )
 def test_oldest_of_alike(text, oldest_first):
     """Counts are the same for all jobs of a user, so the wait alone says which of them is first."""
-    assert parse_expression(text).by_age[0] == oldest_first
+    assert ep.parse_expression(text).by_age[0] == oldest_first

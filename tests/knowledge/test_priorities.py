@@ -6,23 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+import bfenv.knowledge.priorities as p
 from bfenv.core.cluster import may_start, now, retract, start, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
-from bfenv.knowledge.merging import sort_by_merging
-from bfenv.knowledge.priorities import (
-    ORDERS,
-    check_weight,
-    find_order,
-    new_ranking,
-    rank,
-    score,
-)
 from tests.conftest import small_traces
 from tests.oracles import easy as naive_easy
 
-every_order = pytest.mark.parametrize("order", ORDERS)
+every_order = pytest.mark.parametrize("order", p.ORDERS)
 
 
 def ranked(order, now_at, *jobs, weight=None):
@@ -30,12 +22,12 @@ def ranked(order, now_at, *jobs, weight=None):
     submit, size, estimate = zip((0, 9, 10**6), *jobs, (now_at, 9, 10**6), strict=True)
     trace = bfenv.make_trace(submit, size, estimate, 9)
     cluster, known, truth = new_cluster(trace)
-    ranking = new_ranking(find_order(order), known, np.random.default_rng(0), weight)
+    ranking = p.new_ranking(p.find_order(order), known, np.random.default_rng(0), weight)
     advance(cluster, known, truth)
     start(cluster, known, 0)
     while now(cluster) < now_at:
         advance(cluster, known, truth)
-    count = rank(ranking, cluster, known)
+    count = p.rank(ranking, cluster, known)
     return [job - 1 for job in ranking.line[:count].tolist() if job <= len(jobs)]
 
 
@@ -81,7 +73,7 @@ def test_a_serial_job_that_has_waited_precedes_all_parallel_ones_in_unicef():
     assert ranked("unicef", 1000, (0, 2, 1), (999, 1, 10**5)) == [1, 0]
 
 
-@pytest.mark.parametrize("order", [name for name in ORDERS if not ORDERS[name].stochastic])
+@pytest.mark.parametrize("order", [name for name in p.ORDERS if not p.ORDERS[name].stochastic])
 def test_equal_jobs_keep_the_order_of_their_indices(order):
     assert ranked(order, 100, *[(10, 2, 30)] * 5) == [0, 1, 2, 3, 4]
 
@@ -89,7 +81,7 @@ def test_equal_jobs_keep_the_order_of_their_indices(order):
 def test_a_day_is_how_long_a_job_may_be_overtaken_by_new_ones_of_a_minute():
     """Zotkin et al. 2000, section 8: delay = (r - r_min) / (weight r_min r), at most a day here."""
     longest = 10**9  # seconds
-    limit = (longest - 60) / (ORDERS["aged-sjf"].weight * 60 * longest)
+    limit = (longest - 60) / (p.ORDERS["aged-sjf"].weight * 60 * longest)
     assert limit == pytest.approx(DAY)
     assert ranked("aged-sjf", DAY - 1, (0, 1, longest), (DAY - 1, 1, 60)) == [1, 0]
     assert ranked("aged-sjf", DAY + 1, (0, 1, longest), (DAY + 1, 1, 60)) == [0, 1]
@@ -107,20 +99,20 @@ def test_random_orders_depend_on_the_generator_and_the_others_do_not():
     cluster, jobs, truth = new_cluster(trace)
     while now(cluster) < 49:
         advance(cluster, jobs, truth)
-    for name, order in ORDERS.items():
+    for name, order in p.ORDERS.items():
         lines = set()
         for seed in range(3):
-            ranking = new_ranking(order, jobs, np.random.default_rng(seed))
-            count = rank(ranking, cluster, jobs)
+            ranking = p.new_ranking(order, jobs, np.random.default_rng(seed))
+            count = p.rank(ranking, cluster, jobs)
             lines.add(ranking.line[:count].tobytes())
         assert (len(lines) > 1) == order.stochastic, name
 
 
 def test_the_larger_random_number_by_length_comes_first():
     trace = bfenv.make_trace([0, 0], [1, 1], [1000, 1], 1)
-    ranking = new_ranking(find_order("random-sjf"), trace.jobs, np.random.default_rng(0))
+    ranking = p.new_ranking(p.find_order("random-sjf"), trace.jobs, np.random.default_rng(0))
     assert (ranking.number > 0.01).all()
-    assert score(ranking, trace.jobs, 1, 0) < score(ranking, trace.jobs, 0, 0)
+    assert p.score(ranking, trace.jobs, 1, 0) < p.score(ranking, trace.jobs, 0, 0)
 
 
 @every_order
@@ -128,8 +120,8 @@ def test_the_larger_random_number_by_length_comes_first():
 @given(trace=small_traces(jobs=12), data=st.data())
 def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(order, trace, data):
     cluster, jobs, truth = new_cluster(trace)
-    ranking = new_ranking(ORDERS[order], jobs, np.random.default_rng(1))
-    weight, numbers = ORDERS[order].weight, np.random.default_rng(1).random(len(trace)).tolist()
+    ranking = p.new_ranking(p.ORDERS[order], jobs, np.random.default_rng(1))
+    weight, numbers = p.ORDERS[order].weight, np.random.default_rng(1).random(len(trace)).tolist()
     oracle = naive_easy.Easy(naive_easy.Options(order, weight=weight), numbers, [])
     oracle.length = dict(enumerate(trace.jobs.estimate.tolist()))
     machine = naive_easy.Machine(
@@ -142,7 +134,7 @@ def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(
     while advance(cluster, jobs, truth):
         machine.now = int(now(cluster))
         for _ in range(data.draw(st.integers(0, 2))):  # some passes are not ranked, some twice
-            count = rank(ranking, cluster, jobs)
+            count = p.rank(ranking, cluster, jobs)
             left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
             expected = sorted(left, key=lambda job: oracle.key(machine, order, job))
             assert ranking.line[:count].tolist() == expected
@@ -163,16 +155,16 @@ def test_long_lines(order):
     size, estimate = numbers.integers(1, 9, 400), numbers.choice([60, 300, 3600, 7200], 400)
     trace = bfenv.make_trace(np.arange(400) // 8, size, estimate, 4_000)
     cluster, jobs, truth = new_cluster(trace)
-    ranking = new_ranking(ORDERS[order], jobs, np.random.default_rng(1))
-    ranking.dynamic[0] |= ORDERS[order].stochastic
+    ranking = p.new_ranking(p.ORDERS[order], jobs, np.random.default_rng(1))
+    ranking.dynamic[0] |= p.ORDERS[order].stochastic
     while now(cluster) < 49:
         advance(cluster, jobs, truth)
     for _ in range(3):
-        if ORDERS[order].stochastic:
+        if p.ORDERS[order].stochastic:
             ranking.number[:] = numbers.random(400)
-        count, time = rank(ranking, cluster, jobs), now(cluster)
+        count, time = p.rank(ranking, cluster, jobs), now(cluster)
         left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
-        key = {job: (score(ranking, jobs, job, time), job) for job in left}
+        key = {job: (p.score(ranking, jobs, job, time), job) for job in left}
         assert ranking.line[:count].tolist() == sorted(left, key=key.get)
         assert ranking.score[:count].tolist() == sorted(value for value, _ in key.values())
         for job in numbers.choice(left, 30, replace=False):
@@ -185,7 +177,7 @@ def test_merging(scores, random):
     count = len(scores)
     line = random.sample(range(count), count)
     score_of, order = np.array(scores + [9.0] * count), np.array(line + [9] * count, dtype=int)
-    sort_by_merging(score_of, order, count)
+    p.sort_by_merging(score_of, order, count)
     pairs = zip(score_of[:count].tolist(), order[:count].tolist(), strict=True)
     assert list(pairs) == sorted(zip(scores, line, strict=True))
 
@@ -193,24 +185,24 @@ def test_merging(scores, random):
 def test_an_unknown_order_is_refused_by_the_option_that_names_it():
     """The error names the option, the value, and what is known."""
     with pytest.raises(PolicyError, match="backfill.*'sjf'.*'sfj'"):
-        find_order("sfj", "backfill")
+        p.find_order("sfj", "backfill")
 
 
 def test_a_weight_is_of_aged_orders_only():
     """One of two orders is enough; zero counts unless the weight must be positive."""
-    fcfs, aged = ORDERS["fcfs"], ORDERS["aged-sjf"]
-    check_weight(None, fcfs)
-    check_weight(0, aged)
-    check_weight(0.5, fcfs, aged, positive=True)
+    fcfs, aged = p.ORDERS["fcfs"], p.ORDERS["aged-sjf"]
+    p.check_weight(None, fcfs)
+    p.check_weight(0, aged)
+    p.check_weight(0.5, fcfs, aged, positive=True)
     with pytest.raises(PolicyError, match="weight.*fcfs"):
-        check_weight(0.5, fcfs)
+        p.check_weight(0.5, fcfs)
     with pytest.raises(PolicyError, match="weight.*0"):
-        check_weight(0, aged, positive=True)
+        p.check_weight(0, aged, positive=True)
     with pytest.raises(PolicyError, match="weight.*-1"):
-        check_weight(-1, aged)
+        p.check_weight(-1, aged)
 
 
 def test_every_order_says_what_it_is_and_where_it_comes_from():
-    assert [order.name for order in ORDERS.values()] == list(ORDERS)
-    assert [order.code for order in ORDERS.values()] == list(range(len(ORDERS)))
-    assert all(order.meaning and order.formula and order.source for order in ORDERS.values())
+    assert [order.name for order in p.ORDERS.values()] == list(p.ORDERS)
+    assert [order.code for order in p.ORDERS.values()] == list(range(len(p.ORDERS)))
+    assert all(order.meaning and order.formula and order.source for order in p.ORDERS.values())

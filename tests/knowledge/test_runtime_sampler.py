@@ -8,15 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+import bfenv.knowledge.runtime_sampler as rs
 from bfenv.core.cluster import finished, may_start, now, running, start, try_start, waiting
 from bfenv.core.policy import Policy
-from bfenv.knowledge.runtime_sampler import (
-    history_of_ended,
-    known_runtimes,
-    learn_runtimes,
-    new_runtime_history,
-    sample_runtimes,
-)
 from tests.conftest import small_traces
 from tests.oracles import runtime_sampler as oracle
 
@@ -29,10 +23,10 @@ def first_that_fit(cluster, jobs):
 
 def watch(trace, look):
     """Run the trace by starting whatever fits; call look(cluster, jobs, history) at every pass."""
-    history = new_runtime_history(trace.jobs)
+    history = rs.new_runtime_history(trace.jobs)
 
     def decide(cluster, jobs, memory):
-        learn_runtimes(history, cluster, jobs)
+        rs.learn_runtimes(history, cluster, jobs)
         look(cluster, jobs, history)
         first_that_fit(cluster, jobs)
 
@@ -74,8 +68,8 @@ def test_frequencies_are_the_exact_chances(seed):
         if now(cluster) % 7:
             return
         chosen = unfinished(cluster)
-        known = known_runtimes(cluster, jobs, chosen)
-        samples = sample_runtimes(history, jobs, chosen, known, generator, futures)
+        known = rs.known_runtimes(cluster, jobs, chosen)
+        samples = rs.sample_runtimes(history, jobs, chosen, known, generator, futures)
         for k, job in enumerate(chosen.tolist()):
             chances = exact(ended, jobs, job, known[k])
             runtimes, counts = np.unique(samples[:, k], return_counts=True)
@@ -108,7 +102,9 @@ def test_rejection_and_inversion_agree():
     def look(cluster, jobs, history):
         if now(cluster) == 600:
             samples.extend(
-                int(sample_runtimes(history, jobs, np.array([6]), np.array([2]), generator)[0, 0])
+                int(
+                    rs.sample_runtimes(history, jobs, np.array([6]), np.array([2]), generator)[0, 0]
+                )
                 for _ in range(draws)
             )
 
@@ -128,8 +124,8 @@ def test_samples_are_possible(trace, seed, futures):
 
     def look(cluster, jobs, history):
         chosen = unfinished(cluster)
-        known = known_runtimes(cluster, jobs, chosen)
-        samples = sample_runtimes(history, jobs, chosen, known, generator, futures)
+        known = rs.known_runtimes(cluster, jobs, chosen)
+        samples = rs.sample_runtimes(history, jobs, chosen, known, generator, futures)
         assert samples.shape == (futures, len(chosen))
         ran = np.where(cluster.start[chosen] >= 0, now(cluster) - cluster.start[chosen], 0)
         assert (samples > ran).all() and (samples <= jobs.estimate[chosen]).all()
@@ -147,8 +143,8 @@ def test_no_true_runtime_of_an_unfinished_job_is_used(trace, moment, source):
 
         def look(cluster, jobs, history):
             chosen = unfinished(cluster)
-            known = known_runtimes(cluster, jobs, chosen)
-            drawn = sample_runtimes(history, jobs, chosen, known, generator, 3)
+            known = rs.known_runtimes(cluster, jobs, chosen)
+            drawn = rs.sample_runtimes(history, jobs, chosen, known, generator, 3)
             seen.append((int(now(cluster)), chosen.tolist(), drawn.tolist()))
 
         return watch(trace, look), seen
@@ -177,9 +173,9 @@ def test_the_seed_decides():
     """The same seed gives the same samples, another seed others."""
     trace = mixed_trace(5)
     chosen, known = np.arange(20), np.zeros(20, dtype=np.int64)
-    history = new_runtime_history(trace.jobs)
+    history = rs.new_runtime_history(trace.jobs)
     one, same, other = (
-        sample_runtimes(history, trace.jobs, chosen, known, np.random.default_rng(seed), 4)
+        rs.sample_runtimes(history, trace.jobs, chosen, known, np.random.default_rng(seed), 4)
         for seed in (7, 7, 8)
     )
     assert np.array_equal(one, same) and not np.array_equal(one, other)
@@ -189,7 +185,7 @@ def test_a_history_can_be_made_later():
     """The history of all ended jobs equals the one that learned pass by pass."""
 
     def look(cluster, jobs, history):
-        late = history_of_ended(cluster, jobs)
+        late = rs.history_of_ended(cluster, jobs)
         one, other = ((*each.groups, *each[1:]) for each in (history, late))
         assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
 
@@ -202,7 +198,7 @@ def test_a_killed_trial_is_evidence():
     known = []
 
     def decide(cluster, jobs, memory):
-        known.append((int(now(cluster)), int(known_runtimes(cluster, jobs, np.array([0]))[0])))
+        known.append((int(now(cluster)), int(rs.known_runtimes(cluster, jobs, np.array([0]))[0])))
         if now(cluster) == 0:
             try_start(cluster, jobs, 0, 4)
         elif may_start(cluster, jobs, 0):
@@ -216,7 +212,7 @@ def test_a_killed_trial_is_evidence():
 def test_a_wrong_number_of_futures_is_refused(futures):
     """The number of futures must be a positive integer."""
     trace = mixed_trace(0, 3)
-    history = new_runtime_history(trace.jobs)
+    history = rs.new_runtime_history(trace.jobs)
     none = np.zeros(0, dtype=np.int64)
     with pytest.raises(bfenv.BfenvError, match="futures must be an integer >= 1"):
-        sample_runtimes(history, trace.jobs, none, none, np.random.default_rng(0), futures)
+        rs.sample_runtimes(history, trace.jobs, none, none, np.random.default_rng(0), futures)

@@ -6,27 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+import bfenv.knowledge.user_history as h
 from bfenv.core.cluster import finished, may_start, now, running, start, waiting
 from bfenv.core.policy import Policy
-from bfenv.knowledge.user_history import (
-    NAMES,
-    QUANTITIES,
-    count_jobs,
-    learn,
-    new_user_history,
-    quantity,
-)
 from tests.conftest import small_traces
 from tests.oracles import user_history as oracle
 
 
 def known(cluster, jobs, history):
     """All quantities of all waiting jobs, (jobs, quantities)."""
-    learn(history, cluster, jobs)
-    count_jobs(history, cluster, jobs, True, True)
+    h.learn(history, cluster, jobs)
+    h.count_jobs(history, cluster, jobs, True, True)
     return np.array(
         [
-            [quantity(history, cluster, jobs, job, which) for which in range(len(NAMES))]
+            [h.quantity(history, cluster, jobs, job, which) for which in range(len(h.NAMES))]
             for job in waiting(cluster)
         ]
     )
@@ -41,7 +34,7 @@ def first_that_fit(cluster, jobs):
 def observed(trace):
     """What is known at every pass of a run that starts whatever fits: [(time, {job: values})]."""
     seen = []
-    history = new_user_history(trace.jobs)
+    history = h.new_user_history(trace.jobs)
     ended = []
     rows = [
         {name: int(getattr(trace.jobs, name)[job]) for name in trace.jobs._fields}
@@ -78,7 +71,7 @@ def test_it_is_what_the_slow_version_says(trace):
     """Every quantity of every waiting job at every pass equals the recomputed one."""
     for _, values, expected in observed(trace):
         for row, one in zip(values.values(), expected, strict=True):
-            assert row == pytest.approx([one[name] for name in NAMES], rel=1e-12)
+            assert row == pytest.approx([one[name] for name in h.NAMES], rel=1e-12)
 
 
 @given(small_traces(jobs=8), st.integers(0, 40), st.randoms(use_true_random=False))
@@ -114,8 +107,8 @@ def test_runtimes_of_unfinished_jobs_are_in_none_of_it(trace, moment, random):
 
 def test_names_and_quantities_agree():
     """Each quantity has a name, a unit and a meaning."""
-    assert len(set(NAMES)) == len(NAMES) == len(QUANTITIES)
-    assert all(each.unit and each.meaning for each in QUANTITIES)
+    assert len(set(h.NAMES)) == len(h.NAMES) == len(h.QUANTITIES)
+    assert all(each.unit and each.meaning for each in h.QUANTITIES)
 
 
 def test_a_log_without_users_knows_requests_only():
@@ -123,7 +116,7 @@ def test_a_log_without_users_knows_requests_only():
     trace = bfenv.make_trace([0, 0, 5], [1, 1, 1], [3, 3, 3], 1, estimate=[4, 9, 6], user=[-1] * 3)
     for _, values, _ in observed(trace):
         for job, row in values.items():
-            by_name = dict(zip(NAMES, row, strict=True))
+            by_name = dict(zip(h.NAMES, row, strict=True))
             assert by_name["user_runtime"] == by_name["prediction"] == trace.jobs.estimate[job]
             assert by_name["user_queued"] == 1
             assert by_name["user_running"] == by_name["user_ended"] == 0

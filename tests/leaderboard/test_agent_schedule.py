@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.leaderboard.agent_schedule import agent_schedule
+from bfenv.leaderboard.make_row import agent_schedule
 from tests.leaderboard import sample_agents
 from tests.leaderboard.suites import SAMPLES
 

@@ -6,19 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import bfenv.leaderboard.bounds as b
 from bfenv.analysis.bounds.gap import check_gap, load_gap, read_numbers, save_gap
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.bounds import (
-    KNOWN,
-    METRIC,
-    bounds_file,
-    check_bounds,
-    find_bounds,
-    gaps,
-    known_bounds,
-    read_bounds,
-    shares_closed,
-)
 from bfenv.leaderboard.report.gap_left import gap_left, gap_lines
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
@@ -34,25 +24,25 @@ def bounded(tmp_path_factory):
     """A leaderboard of two traces with their bounds."""
     folder = make_store(tmp_path_factory.mktemp("bounded"), POLICIES, WORKLOADS, seeds=2)
     leaderboard = read_leaderboard(folder)
-    found = list(find_bounds(leaderboard, moves=10, jobs=1))
+    found = list(b.find_bounds(leaderboard, moves=10, jobs=1))
     assert [is_new for _, is_new in found] == [True, True]
     return leaderboard
 
 
 def test_files_are_kept(bounded):
     """A second search finds them, and every number holds."""
-    assert [is_new for _, is_new in find_bounds(bounded, jobs=1)] == [False, False]
-    assert check_bounds(bounded) == 2
+    assert [is_new for _, is_new in b.find_bounds(bounded, jobs=1)] == [False, False]
+    assert b.check_bounds(bounded) == 2
 
 
 def test_shares(bounded):
     """EASY closes nothing, others what lies between EASY and the best; trials are left out."""
-    bounds = read_bounds(bounded)
-    shares = shares_closed(bounded.rows, bounds)
+    bounds = b.read_bounds(bounded)
+    shares = b.shares_closed(bounded.rows, bounds)
     assert shares["easy"]["small"] == 0
     assert "multiqueue" not in shares
     expected = [
-        (one.reference - row.metrics[METRIC]) / (one.reference - one.offline)
+        (one.reference - row.metrics[b.METRIC]) / (one.reference - one.offline)
         for row in bounded.rows
         if row.policy == "fcfs"
         for one in [bounds[row.workload_hash]]
@@ -63,10 +53,10 @@ def test_shares(bounded):
 
 def test_gaps(bounded):
     """The gap of a workload is the mean over its traces, with the best policy."""
-    (gap,) = gaps(bounded.rows, read_bounds(bounded))
-    values = [row.metrics[METRIC] for row in bounded.rows if row.policy == "easy-saf"]
+    (gap,) = b.gaps(bounded.rows, b.read_bounds(bounded))
+    values = [row.metrics[b.METRIC] for row in bounded.rows if row.policy == "easy-saf"]
     assert (gap.policy, gap.value) == ("easy-saf", np.mean(values))
-    assert gap.closed == shares_closed(bounded.rows, read_bounds(bounded))["easy-saf"]["small"]
+    assert gap.closed == b.shares_closed(bounded.rows, b.read_bounds(bounded))["easy-saf"]["small"]
     assert gap.numbers.bound <= gap.numbers.offline <= gap.numbers.fair
     assert gap.numbers.fair <= gap.numbers.reference
 
@@ -74,9 +64,9 @@ def test_gaps(bounded):
 def test_a_workload_without_all_bounds_is_left_out(bounded, tmp_path):
     """A mean over some of the traces would not compare with the rows."""
     folder = shutil.copytree(bounded.folder, tmp_path / "copy")
-    bounds_file(folder, bounded.rows[0].workload_hash).unlink()
+    b.bounds_file(folder, bounded.rows[0].workload_hash).unlink()
     leaderboard = read_leaderboard(folder)
-    assert gaps(leaderboard.rows, read_bounds(leaderboard)) == []
+    assert b.gaps(leaderboard.rows, b.read_bounds(leaderboard)) == []
     assert gap_left(leaderboard) is None
 
 
@@ -96,15 +86,15 @@ def test_other_jobs(bounded, tmp_path):
     first, second = sorted((folder / "bounds").iterdir())
     shutil.copy(first, second)
     with pytest.raises(BfenvError, match="is not about the mean_bounded_slowdown of small"):
-        read_bounds(read_leaderboard(folder))
+        b.read_bounds(read_leaderboard(folder))
 
 
 def test_a_row_below_the_bound_is_found(bounded):
     """No honest row of a policy that runs jobs to completion is below the bound."""
     row = bounded.rows[0]
-    forged = replace(row, metrics={**row.metrics, METRIC: 1.0})
+    forged = replace(row, metrics={**row.metrics, b.METRIC: 1.0})
     with pytest.raises(BfenvError, match="1 is below the bound"):
-        check_bounds(bounded._replace(rows=[forged, *bounded.rows[1:]]))
+        b.check_bounds(bounded._replace(rows=[forged, *bounded.rows[1:]]))
 
 
 def test_a_forged_file_is_found(bounded, tmp_path):
@@ -116,7 +106,7 @@ def test_a_forged_file_is_found(bounded, tmp_path):
     text = bytes(arrays["head"]).replace(b'"offline": ', b'"offline": 1')
     np.savez(path, **{**arrays, "head": np.frombuffer(text, dtype=np.uint8)})
     with pytest.raises(BfenvError, match="metrics in the file are not those of its schedules"):
-        check_bounds(read_leaderboard(folder))
+        b.check_bounds(read_leaderboard(folder))
 
 
 def suite_traces(*names):
@@ -129,12 +119,12 @@ def test_known_bounds(tmp_path):
     paths = {
         path: trace
         for trace in suite_traces(*SUITES)
-        for path in known_bounds(tmp_path, trace.hash)
+        for path in b.known_bounds(tmp_path, trace.hash)
     }
-    assert set(paths) == set(KNOWN.iterdir())
+    assert set(paths) == set(b.KNOWN.iterdir())
     for path, trace in paths.items():
         numbers = read_numbers(path)
-        assert (numbers.workload_hash, numbers.metric) == (trace.hash, METRIC)
+        assert (numbers.workload_hash, numbers.metric) == (trace.hash, b.METRIC)
         assert numbers.bound < numbers.offline <= numbers.fair < numbers.reference
 
 
@@ -142,7 +132,7 @@ def test_known_bounds_hold(tmp_path):
     """The certificates and schedules give the numbers of the files."""
     one_of_many = suite_traces("synthetic-v1")[0]
     for trace in (*suite_traces("smoke-v1"), one_of_many):
-        (path,) = known_bounds(tmp_path, trace.hash)
+        (path,) = b.known_bounds(tmp_path, trace.hash)
         check_gap(load_gap(path, load_frozen(trace.source, trace.hash)))
 
 
@@ -151,17 +141,17 @@ def test_known_bounds_are_shown(tmp_path):
     run_suite(find_suite("smoke-v1"), ["easy", "fcfs"], out=tmp_path, seeds=1)
     leaderboard = read_leaderboard(tmp_path)
     assert not (tmp_path / "bounds").exists() and len(gap_lines(leaderboard)) == 2
-    assert [is_new for _, is_new in find_bounds(leaderboard, jobs=1)] == [False, False]
-    assert check_bounds(leaderboard) == 2
+    assert [is_new for _, is_new in b.find_bounds(leaderboard, jobs=1)] == [False, False]
+    assert b.check_bounds(leaderboard) == 2
     hashes = {row.workload_hash for row in leaderboard.rows}
     (tmp_path / "bounds").mkdir()
     for one in hashes:
-        (known,) = known_bounds(tmp_path, one)
-        shutil.copy(known, bounds_file(tmp_path, one))
-        assert known_bounds(tmp_path, one) == [known, bounds_file(tmp_path, one)]
-    cheat = [replace(row, metrics=row.metrics | {METRIC: 1.0}) for row in leaderboard.rows]
+        (known,) = b.known_bounds(tmp_path, one)
+        shutil.copy(known, b.bounds_file(tmp_path, one))
+        assert b.known_bounds(tmp_path, one) == [known, b.bounds_file(tmp_path, one)]
+    cheat = [replace(row, metrics=row.metrics | {b.METRIC: 1.0}) for row in leaderboard.rows]
     with pytest.raises(BfenvError, match="is below the bound"):
-        check_bounds(leaderboard._replace(rows=cheat))
+        b.check_bounds(leaderboard._replace(rows=cheat))
 
 
 def test_the_stricter_bounds_count(tmp_path):
@@ -170,17 +160,17 @@ def test_the_stricter_bounds_count(tmp_path):
     jobs = load_frozen(trace.source, trace.hash)
     run_suite(find_suite("smoke-v1"), ["easy"], out=tmp_path, seeds=1)
     leaderboard = read_leaderboard(tmp_path)
-    known = read_bounds(leaderboard)[trace.hash]
-    (path,) = known_bounds(tmp_path, trace.hash)
+    known = b.read_bounds(leaderboard)[trace.hash]
+    (path,) = b.known_bounds(tmp_path, trace.hash)
     shipped = load_gap(path, jobs)
     (tmp_path / "bounds").mkdir()
     weak = shipped._replace(bound=1.0, offline=shipped.reference, fair=shipped.reference)
-    save_gap(weak, bounds_file(tmp_path, trace.hash))
-    assert read_bounds(leaderboard)[trace.hash] == known
-    assert check_bounds(leaderboard) == 3
+    save_gap(weak, b.bounds_file(tmp_path, trace.hash))
+    assert b.read_bounds(leaderboard)[trace.hash] == known
+    assert b.check_bounds(leaderboard) == 3
     below = (1 + known.bound) / 2
-    cheat = [replace(row, metrics=row.metrics | {METRIC: below}) for row in leaderboard.rows]
+    cheat = [replace(row, metrics=row.metrics | {b.METRIC: below}) for row in leaderboard.rows]
     with pytest.raises(BfenvError, match="is below the bound"):
-        check_bounds(leaderboard._replace(rows=cheat))
+        b.check_bounds(leaderboard._replace(rows=cheat))
     strict = known._replace(bound=known.bound + 1, offline=known.offline - 1, fair=known.fair - 1)
     assert known.stricter(strict) == strict.stricter(known) == strict

@@ -8,8 +8,7 @@ import bfenv
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, TRIALS, division_of
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.divisions import division
-from bfenv.leaderboard.standings import rank_policies
+from bfenv.leaderboard.standings import division, rank_policies
 from tests.leaderboard.test_standings import row
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import bfenv
 from bfenv.leaderboard import competitors
-from bfenv.leaderboard.agents import code_files
+from bfenv.leaderboard.competitors import code_files
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
 from bfenv.players.player_process import PlayerKilledError

@@ -13,8 +13,8 @@ import pytest
 
 import bfenv
 from bfenv.leaderboard.run import run_suite
+from bfenv.leaderboard.store import time_spent
 from bfenv.leaderboard.suite import SUITES
-from bfenv.leaderboard.timings import time_spent
 from tests.leaderboard.suites import SAMPLES, TINY, json_rows, row_files, with_other_content
 
 SMOKE = SUITES["smoke-v1"]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bfenv.evaluation.reference import reference_row, rows_by_run, starves
 from bfenv.evaluation.row import Row
+from bfenv.evaluation.summary import reference_row, rows_by_run, starves
 from bfenv.leaderboard.standings import rank_policies
 
 

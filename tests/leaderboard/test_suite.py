@@ -9,20 +9,10 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv.leaderboard.suite as suites
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
-from bfenv.leaderboard.suite import (
-    LOGS,
-    SUITES,
-    WINDOWS,
-    FrozenTrace,
-    content_hash,
-    find_suite,
-    load_frozen,
-    suite_contents,
-    suite_of,
-)
 from tests.conftest import log
 
 # A suite that is not what it was is a new version: these lines are added to, never changed.
@@ -35,44 +25,44 @@ DESCRIPTIONS = {
 
 
 def traces(suite):
-    return [trace for entry in SUITES[suite].entries for trace in entry.traces]
+    return [trace for entry in suites.SUITES[suite].entries for trace in entry.traces]
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", suites.SUITES)
 def test_description(suite):
     """A suite is what it was when it got its version."""
-    text = json.dumps(SUITES[suite].description(), sort_keys=True)
+    text = json.dumps(suites.SUITES[suite].description(), sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == DESCRIPTIONS[suite]
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", suites.SUITES)
 def test_entries(suite):
     """Labels and sources are distinct, and an entry has one trace or one per seed."""
-    entries = SUITES[suite].entries
+    entries = suites.SUITES[suite].entries
     assert len({entry.label for entry in entries}) == len(entries)
     sources = [trace.source for trace in traces(suite)]
     assert len(set(sources)) == len(sources)
-    assert {len(entry.traces) for entry in entries} <= {1, SUITES[suite].seeds}
-    assert suite.endswith(f"-v{SUITES[suite].version}")
+    assert {len(entry.traces) for entry in entries} <= {1, suites.SUITES[suite].seeds}
+    assert suite.endswith(f"-v{suites.SUITES[suite].version}")
 
 
 def test_contents():
     """The data file has the traces of all suites and no others, each with its jobs and hash."""
-    wanted = {trace.source for suite in SUITES for trace in traces(suite)}
-    assert set(suite_contents()) == wanted
-    for source, trace in suite_contents().items():
+    wanted = {trace.source for suite in suites.SUITES for trace in traces(suite)}
+    assert set(suites.suite_contents()) == wanted
+    for source, trace in suites.suite_contents().items():
         assert trace.source == source
         assert isinstance(trace.jobs, int) and trace.jobs > 0
         assert re.fullmatch(r"sha256:[0-9a-f]{64}", trace.hash)
-    assert len({trace.hash for trace in suite_contents().values()}) == len(wanted)
-    assert suite_contents() is suite_contents()
+    assert len({trace.hash for trace in suites.suite_contents().values()}) == len(wanted)
+    assert suites.suite_contents() is suites.suite_contents()
 
 
 @pytest.mark.parametrize("suite", ["smoke-v1", "synthetic-v1"])
 def test_generated_content(suite):
     """The generated traces have the content they had."""
     for trace in traces(suite):
-        assert len(load_frozen(trace.source, trace.hash)) == trace.jobs
+        assert len(suites.load_frozen(trace.source, trace.hash)) == trace.jobs
 
 
 @pytest.mark.parametrize("suite", ["archive-v1", "rlscheduler-windows-v1"])
@@ -81,15 +71,15 @@ def test_log_content(suite):
     if not os.environ.get("BFENV_TRACES"):
         pytest.skip("BFENV_TRACES names no folder of logs")
     for trace in traces(suite):
-        assert len(load_frozen(trace.source, trace.hash)) == trace.jobs
+        assert len(suites.load_frozen(trace.source, trace.hash)) == trace.jobs
 
 
 def test_other_content():
     """Other content is refused, naming both hashes."""
     trace = traces("smoke-v1")[0]
-    found = content_hash(bfenv.load_workload("lublin:jobs=10"))
+    found = suites.content_hash(bfenv.load_workload("lublin:jobs=10"))
     with pytest.raises(bfenv.WorkloadError, match=f"expected {trace.hash}, found {found}"):
-        load_frozen("lublin:jobs=10", trace.hash)
+        suites.load_frozen("lublin:jobs=10", trace.hash)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +104,18 @@ def test_content_hash(column, changed):
         "processors": 4,
     }
     one = bfenv.make_trace(**values)
-    assert content_hash(one) == content_hash(bfenv.make_trace(**values, name="another"))
+    assert suites.content_hash(one) == suites.content_hash(
+        bfenv.make_trace(**values, name="another")
+    )
     other = bfenv.make_trace(**values | {column: changed})
-    assert content_hash(one) != content_hash(other)
+    assert suites.content_hash(one) != suites.content_hash(other)
 
 
 def test_archive_suite():
     """The archive suite is the last 40 % of each log by time."""
-    log(LOGS[0])
+    log(suites.LOGS[0])
     for name, own, loaded in zip(
-        LOGS, traces("archive-v1")[::2], traces("archive-v1")[1::2], strict=True
+        suites.LOGS, traces("archive-v1")[::2], traces("archive-v1")[1::2], strict=True
     ):
         whole = bfenv.load_workload(name)
         submit = whole.jobs.submit
@@ -139,8 +131,8 @@ def test_archive_suite():
 def test_published_mean():
     """RLScheduler, SC'20: the mean of FCFS over ten windows of Lublin-1 is that of the suite."""
     log("lublin_256_10k")
-    (entry, _) = SUITES["rlscheduler-windows-v1"].entries
-    assert len(entry.traces) == len(WINDOWS) == 10
+    (entry, _) = suites.SUITES["rlscheduler-windows-v1"].entries
+    assert len(entry.traces) == len(suites.WINDOWS) == 10
     windows = [bfenv.load_workload(trace.source) for trace in entry.traces]
     means = [
         bfenv.metrics(s)["mean_bounded_slowdown"] for s in bfenv.simulate_many(windows, "fcfs")
@@ -151,33 +143,33 @@ def test_published_mean():
 def test_unknown_suite():
     """An unknown suite is refused with suggestions."""
     with pytest.raises(bfenv.UnknownNameError, match="did you mean smoke-v1"):
-        find_suite("smoke")
-    assert find_suite("smoke-v1") is SUITES["smoke-v1"]
+        suites.find_suite("smoke")
+    assert suites.find_suite("smoke-v1") is suites.SUITES["smoke-v1"]
 
 
 def test_frozen():
     """A frozen trace cannot be changed."""
     with pytest.raises(AttributeError):
         traces("smoke-v1")[0].hash = "sha256:0"
-    assert isinstance(traces("smoke-v1")[0], FrozenTrace)
+    assert isinstance(traces("smoke-v1")[0], suites.FrozenTrace)
 
 
 def test_suite_of(site, tmp_path):
     """The name of one's own suite comes from the content, wherever the file is."""
     copy = tmp_path / "site.swf"
     copy.write_bytes(site.read_bytes())
-    assert suite_of([str(site)]).name == suite_of([str(copy)]).name
-    assert suite_of([str(site)]).name != suite_of([f"{site}:job_count=10"]).name
-    assert suite_of([str(site)]).entries[0].logged
+    assert suites.suite_of([str(site)]).name == suites.suite_of([str(copy)]).name
+    assert suites.suite_of([str(site)]).name != suites.suite_of([f"{site}:job_count=10"]).name
+    assert suites.suite_of([str(site)]).entries[0].logged
     with pytest.raises(BfenvError, match="two workloads have the name 'site'"):
-        suite_of([str(site), str(copy)])
+        suites.suite_of([str(site), str(copy)])
     with pytest.raises(BfenvError, match="needs a workload"):
-        suite_of([])
+        suites.suite_of([])
 
 
 def test_row_of_the_log(site, tmp_path):
     """A leaderboard of one's own log has the log's row, which is not ranked."""
-    outcome = run_suite(suite_of([str(site)]), ["fcfs"], out=tmp_path)
+    outcome = run_suite(suites.suite_of([str(site)]), ["fcfs"], out=tmp_path)
     assert [row.policy for row in outcome.new_rows if row.kind == "log"] == ["logged"]
     leaderboard = read_leaderboard(tmp_path)
     assert [row.policy for row in leaderboard.logged] == ["logged"]

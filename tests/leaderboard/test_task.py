@@ -1,11 +1,19 @@
 """The rows that a suite asks for."""
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
 import bfenv
+from bfenv.agents.card import Card, write_card
+from bfenv.leaderboard.competitors import code_hash
+from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.suite import SUITES
 from bfenv.leaderboard.task import Task, plan_rows
+from tests.leaderboard import sample_agents
 from tests.leaderboard.suites import SAMPLES, TINY
+from tests.players.programs import QUICK
 
 SMOKE = SUITES["smoke-v1"]
 
@@ -65,3 +73,58 @@ def test_refusals(suite, policies, agents, count, named):
     with pytest.raises(bfenv.BfenvError) as error:
         plan_rows(suite, policies, agents, count)
     assert named in str(error.value)
+
+
+def digest(data):
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def test_code_hash():
+    """The hash is that of the module that a name leads to; bfenv's own code has none."""
+    expected = digest(Path(sample_agents.__file__).read_bytes())
+    assert code_hash("agent", f"{SAMPLES}:first:window=4") == expected
+    assert code_hash("policy", f"{SAMPLES}:easy") == expected
+    assert code_hash("agent", "random:window=4") is None
+    assert code_hash("policy", "easy(order=sjf)") is None
+    assert code_hash("policy", "easy:order=sjf") is None
+
+
+def test_code_hash_of_a_card(tmp_path):
+    """The hash of an agent in a file is that of its card, however it is named."""
+    path = tmp_path / "mine.json"
+    write_card(path, Card("mine", "completion", "policy", "", "easy(order=sjf)", {}, ()))
+    expected = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert code_hash("policy", f"agent:{path}") == expected
+    assert code_hash("policy", f"agent(name='{path}')") == expected
+
+
+def test_saved_model(tmp_path):
+    """The hash of a saved model is that of its file and its card."""
+    path = tmp_path / "model (1).zip"
+    path.write_bytes(b"model")
+    assert code_hash("agent", str(path)) == digest(b"model")
+    (tmp_path / "model (1).card.json").write_bytes(b"card")
+    assert code_hash("agent", str(path)) == digest(b"modelcard")
+
+
+@pytest.mark.parametrize("name", ["randm", "random:windw=3", "no.such.module:agent", "model.zip"])
+def test_bad_name(name):
+    """A name that stands for no agent is refused before anything runs."""
+    with pytest.raises(bfenv.BfenvError):
+        plan_rows(TINY, [], [name])
+
+
+@pytest.mark.parametrize("name", ["random", f"{SAMPLES}:first"])
+def test_trials(name):
+    """An agent with trials is ranked among those; others are not."""
+    task, *_ = plan_rows(TINY, [], [f"{name}:trial_limit=10min"])
+    assert task.trials and make_row(task, 60.0, False, QUICK).row.division == "trials"
+    without, *_ = plan_rows(TINY, [], [name])
+    assert make_row(without, 60.0, False, QUICK).row.division == "completion"
+
+
+def test_undeclared_trials():
+    """The row of an agent that starts jobs for trials, and has not said so, fails."""
+    task, *_ = plan_rows(TINY, [], ["random:trial_limit=1min"])
+    row = make_row(task._replace(trials=False), 60.0, False, QUICK).row
+    assert row.status == "failed" and "it starts jobs for trials" in row.error

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from bfenv.cli.app import app
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.suite import find_suite, suite_of
-from bfenv.leaderboard.verify import HOLDS, UNCHECKED, UNVERIFIED, WRONG, Verdict, verify
+from bfenv.leaderboard.verify import HOLDS, UNCHECKED, UNVERIFIED, WRONG, CheckResult, verify
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
 from tests.leaderboard.suites import TINY
@@ -208,7 +208,7 @@ def test_other_code_is_not_run(copy):
 
 def test_a_sample_is_drawn_by_its_seed(honest, monkeypatch):
     """As many rows as asked are run again, other ones with another seed."""
-    holds = lambda row, *rest: Verdict("run again", HOLDS, "", row)  # noqa: E731
+    holds = lambda row, *rest: CheckResult("run again", HOLDS, "", row)  # noqa: E731
     monkeypatch.setattr("bfenv.leaderboard.verify._run_again", holds)
     drawn = [
         [one.row.key for one in verify(honest, sample=1, seed=seed) if one.check == "run again"]

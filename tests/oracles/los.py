@@ -9,15 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 
-from tests.oracles.machine import (
-    Job,
-    Machine,
-    Policy,
-    Schedule,
-    free_at,
-    shadow_and_extra,
-    simulate,
-)
+import tests.oracles.machine as machine_
 
 
 @dataclass
@@ -90,9 +82,10 @@ class Options:
     selected_first: bool = False
     merit: str = "none"
     lookahead: int | None = 50  # jobs; None for the whole queue
+    counts: str = "selectable"  # which jobs count for it: these, or all that are "fitting"
 
 
-class Los(Policy):
+class Los(machine_.Policy):
     """LOS."""
 
     def __init__(self, options: Options):
@@ -100,26 +93,31 @@ class Los(Policy):
         self.options = options
         self.event = False  # whether anything happened since the last pass
 
-    def arrived(self, machine: Machine, job: int) -> None:
+    def arrived(self, machine: machine_.Machine, job: int) -> None:
         """Take note of an arrival."""
         self.event = True
 
-    def ended(self, machine: Machine, any_early: bool) -> None:
+    def ended(self, machine: machine_.Machine, any_early: bool) -> None:
         """Take note that jobs have ended."""
         self.event = True
 
-    def choose(self, machine: Machine, shadow: float, extra: int) -> list[int]:
+    def choose(self, machine: machine_.Machine, shadow: float, extra: int) -> list[int]:
         """Choose the jobs to start among those behind the head, which has been dealt with."""
         now = machine.now
-        n = free_at(machine.expected(), machine.processors, now)
-        # Section 3.5.1: leave out what is too large, then keep the first C jobs.
-        queue = [job for job in machine.waiting if machine.jobs[job].size <= n]
-        queue = queue[: self.options.lookahead]
-        jobs = [machine.jobs[job] for job in queue]
-        sizes = [job.size for job in jobs]
-        ssizes = [0 if now + job.estimate <= shadow else job.size for job in jobs]
+        n = machine_.free_at(machine.expected(), machine.processors, now)
         if self.options.basic:
             extra = 0
+
+        def ssize(job: int) -> int:
+            return 0 if now + machine.jobs[job].estimate <= shadow else machine.jobs[job].size
+
+        # Section 3.5.1: leave out what is too large, then keep the first C jobs.
+        queue = [job for job in machine.waiting if machine.jobs[job].size <= n]
+        if self.options.counts == "selectable":
+            queue = [job for job in queue if ssize(job) <= extra]
+        queue = queue[: self.options.lookahead]
+        jobs = [machine.jobs[job] for job in queue]
+        sizes, ssizes = [job.size for job in jobs], [ssize(job) for job in queue]
         gains = {
             "none": None,
             "jobs": [1] * len(jobs),
@@ -129,7 +127,7 @@ class Los(Policy):
         chosen = trace(m, sizes, ssizes, n, extra, self.options.selected_first)
         return [queue[i - 1] for i in chosen]
 
-    def schedule(self, machine: Machine) -> None:
+    def schedule(self, machine: machine_.Machine) -> None:
         """Start the head or find its reservation (section 3.2.1); then start the chosen jobs.
 
         A second pass at the same event would not find what the first one left: it has a new head.
@@ -142,7 +140,7 @@ class Los(Policy):
         if machine.fits_now(head):
             machine.start(head)
         else:
-            shadow, extra = shadow_and_extra(
+            shadow, extra = machine_.shadow_and_extra(
                 machine.expected(), machine.processors, machine.jobs[head], machine.now
             )
         for job in self.choose(machine, shadow, extra):
@@ -150,10 +148,10 @@ class Los(Policy):
 
 
 def los(
-    jobs: list[Job], processors: int, options: Options, event_order: str = "standard"
-) -> Schedule:
+    jobs: list[machine_.Job], processors: int, options: Options, event_order: str = "standard"
+) -> machine_.Schedule:
     """Schedule by LOS."""
-    return simulate(jobs, processors, Los(options), event_order)
+    return machine_.simulate(jobs, processors, Los(options), event_order)
 
 
 def best_by_trial(sizes: list[int], ssizes: list[int], n: int, extra: int) -> tuple[int, int]:

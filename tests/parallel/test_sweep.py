@@ -6,13 +6,17 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import chain
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.errors import BfenvError
+from bfenv.parallel.shards import read_shard, take_shard
 from bfenv.parallel.sweep import portable, run_tasks
 from tests.parallel.processes import descendants, is_alive
 
@@ -214,3 +218,19 @@ def test_killed_early():
             assert process.poll() is None
         process.kill()
     assert left_of(workers) == []
+
+
+@given(st.integers(0, 40), st.integers(1, 12))
+def test_partition(tasks, parts):
+    """Shards are disjoint, make up the whole, and differ in size by at most one."""
+    shards = [take_shard(range(tasks), read_shard(f"{part + 1}/{parts}")) for part in range(parts)]
+    assert sorted(chain(*shards)) == list(range(tasks))
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "-1/3", "1/0", "", "1/3/5"])
+def test_bad_shard(text):
+    """Anything but I/N with 1 <= I <= N is refused by name."""
+    with pytest.raises(BfenvError) as error:
+        read_shard(text)
+    assert repr(text) in str(error.value)

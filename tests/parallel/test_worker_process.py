@@ -9,15 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import bfenv.parallel.worker_process as wp
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.kernel import kernel
-from bfenv.parallel.worker_process import (
-    WorkerDiedError,
-    WorkerProcess,
-    call_in_worker,
-    close_worker,
-    describe_error,
-)
 from bfenv.workloads.load import load_workload
 from tests.parallel.processes import is_alive
 
@@ -65,7 +59,7 @@ def loop():
 
 @pytest.fixture
 def worker():
-    worker = WorkerProcess()
+    worker = wp.WorkerProcess()
     yield worker
     worker.close()
 
@@ -96,7 +90,7 @@ def test_exception(worker):
 def test_crash(worker, how, why):
     """The error names how the process ended, and the next call has a new process."""
     before = worker.call(my_id, timeout=LONG)
-    with pytest.raises(WorkerDiedError, match=f"its process died .*{why}"):
+    with pytest.raises(wp.WorkerDiedError, match=f"its process died .*{why}"):
         worker.call(die, how, timeout=LONG)
     assert worker.call(my_id, timeout=LONG) != before
 
@@ -119,14 +113,14 @@ def test_folder(worker, tmp_path, monkeypatch):
 
 def test_slow_end(worker):
     """A process that takes some time to end is reported as it ends, not as killed."""
-    with pytest.raises(WorkerDiedError, match=r"its process died \(exit status 7\)"):
+    with pytest.raises(wp.WorkerDiedError, match=r"its process died \(exit status 7\)"):
         worker.call(die_slowly, timeout=LONG)
 
 
 def test_endless_loop(worker):
     """A compiled endless loop is killed when its time is up."""
     before = worker.call(my_id, timeout=LONG)
-    with pytest.raises(WorkerDiedError, match=r"^no result within 0.5 s$"):
+    with pytest.raises(wp.WorkerDiedError, match=r"^no result within 0.5 s$"):
         worker.call(loop, timeout=0.5)
     assert not is_alive(before)
     assert worker.call(add, 1, 1, timeout=LONG) == 2
@@ -134,26 +128,26 @@ def test_endless_loop(worker):
 
 def test_own_worker():
     """Each thread has one worker process, until it is closed."""
-    first = call_in_worker(my_id, timeout=LONG)
-    assert call_in_worker(my_id, timeout=LONG) == first
+    first = wp.call_in_worker(my_id, timeout=LONG)
+    assert wp.call_in_worker(my_id, timeout=LONG) == first
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(call_in_worker, my_id, timeout=LONG)
+        other = pool.submit(wp.call_in_worker, my_id, timeout=LONG)
         assert other.result() != first
-        pool.submit(close_worker).result()
-    close_worker()
-    assert call_in_worker(my_id, timeout=LONG) != first
-    close_worker()
+        pool.submit(wp.close_worker).result()
+    wp.close_worker()
+    assert wp.call_in_worker(my_id, timeout=LONG) != first
+    wp.close_worker()
 
 
 def test_describe_error():
     """One printable line, with the type of exceptions that are not bfenv's."""
-    assert describe_error(ValueError("a\n b\x1b[2J")) == "ValueError: a b?[2J"
-    assert describe_error(BfenvError("a\nb")) == "a b"
-    assert describe_error(KeyboardInterrupt()) == "KeyboardInterrupt"
-    assert len(describe_error(ValueError("x" * 10_000))) < 600
+    assert wp.describe_error(ValueError("a\n b\x1b[2J")) == "ValueError: a b?[2J"
+    assert wp.describe_error(BfenvError("a\nb")) == "a b"
+    assert wp.describe_error(KeyboardInterrupt()) == "KeyboardInterrupt"
+    assert len(wp.describe_error(ValueError("x" * 10_000))) < 600
     with pytest.raises(AttributeError) as hidden:
         load_workload("lublin:jobs=1").jobs.runtime  # noqa: B018
-    assert "use jobs.estimate" in describe_error(hidden.value)
+    assert "use jobs.estimate" in wp.describe_error(hidden.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux only")

@@ -16,17 +16,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.cluster import (
-    FREE,
-    may_start,
-    now,
-    retract,
-    start,
-    started,
-    try_start,
-    waiting,
-    wake_at,
-)
+import bfenv.core.cluster as c
 from bfenv.core.events import advance
 from bfenv.core.jobs import SIZE
 from bfenv.core.kernel import kernel
@@ -69,9 +59,9 @@ def test_registered_policies(policy):
 
 def fill(cluster, jobs, order=None):
     """Start, in this order, whatever fits."""
-    for job in waiting(cluster) if order is None else order:
-        if may_start(cluster, jobs, job):
-            start(cluster, jobs, job)
+    for job in c.waiting(cluster) if order is None else order:
+        if c.may_start(cluster, jobs, job):
+            c.start(cluster, jobs, job)
 
 
 def kinds(function, seconds=120.0, **options):
@@ -91,33 +81,33 @@ def sound(cluster, jobs):
 
 
 def start_all(cluster, jobs):
-    for job in waiting(cluster):
-        start(cluster, jobs, job)
+    for job in c.waiting(cluster):
+        c.start(cluster, jobs, job)
 
 
 def start_twice(cluster, jobs):
     fill(cluster, jobs)
-    if len(started(cluster)):
-        start(cluster, jobs, started(cluster)[0])
+    if len(c.started(cluster)):
+        c.start(cluster, jobs, c.started(cluster)[0])
 
 
 def start_the_next(cluster, jobs):
     fill(cluster, jobs)
-    if len(waiting(cluster)):
-        start(cluster, jobs, waiting(cluster)[-1] + 1)
+    if len(c.waiting(cluster)):
+        c.start(cluster, jobs, c.waiting(cluster)[-1] + 1)
 
 
 def start_unknown(cluster, jobs):
-    start(cluster, jobs, 10**6)
+    c.start(cluster, jobs, 10**6)
 
 
 def divide(cluster, jobs):
     fill(cluster, jobs)
-    1 // (len(waiting(cluster)) - 2)
+    1 // (len(c.waiting(cluster)) - 2)
 
 
 def name_wrongly(cluster, jobs):
-    fill(cluster, jobs, sorted(waiting(cluster), key=lambda job: jobs.runtime[job]))
+    fill(cluster, jobs, sorted(c.waiting(cluster), key=lambda job: jobs.runtime[job]))
 
 
 def leave(cluster, jobs):
@@ -129,42 +119,42 @@ def die(cluster, jobs):
 
 
 def small_only(cluster, jobs):
-    fill(cluster, jobs, [job for job in waiting(cluster) if jobs.size[job] < 5])
+    fill(cluster, jobs, [job for job in c.waiting(cluster) if jobs.size[job] < 5])
 
 
 def loop(cluster, jobs):
     fill(cluster, jobs)
-    while len(waiting(cluster)) > 3:
+    while len(c.waiting(cluster)) > 3:
         pass
 
 
 def insomnia(cluster, jobs):
-    wake_at(cluster, now(cluster) + 1)
+    c.wake_at(cluster, c.now(cluster) + 1)
 
 
 def sort_the_queue(cluster, jobs):
-    waiting(cluster)[:] = sorted(waiting(cluster), key=lambda job: jobs.size[job])
+    c.waiting(cluster)[:] = sorted(c.waiting(cluster), key=lambda job: jobs.size[job])
     fill(cluster, jobs)
 
 
 def buy_processors(cluster, jobs):
-    cluster.state[FREE] += 1
+    cluster.state[c.FREE] += 1
     fill(cluster, jobs)
 
 
 def start_by_hand(cluster, jobs):
-    for job in waiting(cluster):
-        if may_start(cluster, jobs, job):
-            cluster.start[job] = now(cluster)
+    for job in c.waiting(cluster):
+        if c.may_start(cluster, jobs, job):
+            cluster.start[job] = c.now(cluster)
 
 
 def shorten_jobs(cluster, jobs):
-    jobs.estimate[waiting(cluster)] = 1
+    jobs.estimate[c.waiting(cluster)] = 1
     fill(cluster, jobs)
 
 
 def by_runtime(cluster, jobs, runtime):
-    fill(cluster, jobs, sorted(waiting(cluster), key=lambda job: runtime[job]))
+    fill(cluster, jobs, sorted(c.waiting(cluster), key=lambda job: runtime[job]))
 
 
 def peek_by_frames(cluster, jobs):
@@ -195,30 +185,30 @@ def look_ahead(cluster, jobs):
     frame = sys._getframe()
     while "truth" not in frame.f_locals:
         frame = frame.f_back
-    line = waiting(cluster).tolist()
+    line = c.waiting(cluster).tolist()
     after = line[-1] + 1 if line else 0
     coming = frame.f_locals["truth"].requests[SIZE, after : after + 3].sum() % 2
     fill(cluster, jobs, line[::-1] if coming else line)
 
 
 def throw_dice(cluster, jobs):
-    fill(cluster, jobs, np.random.permutation(waiting(cluster)))
+    fill(cluster, jobs, np.random.permutation(c.waiting(cluster)))
 
 
 def throw_pythons_dice(cluster, jobs):
-    fill(cluster, jobs, random.sample(waiting(cluster).tolist(), len(waiting(cluster))))
+    fill(cluster, jobs, random.sample(c.waiting(cluster).tolist(), len(c.waiting(cluster))))
 
 
 def unseeded(cluster, jobs):
-    fill(cluster, jobs, np.random.default_rng().permutation(waiting(cluster)))
+    fill(cluster, jobs, np.random.default_rng().permutation(c.waiting(cluster)))
 
 
 def by_the_clock(cluster, jobs):
-    fill(cluster, jobs, waiting(cluster)[:: 1 if time.perf_counter_ns() // 1000 % 2 else -1])
+    fill(cluster, jobs, c.waiting(cluster)[:: 1 if time.perf_counter_ns() // 1000 % 2 else -1])
 
 
 def seeded(cluster, jobs, generator):
-    fill(cluster, jobs, generator.permutation(waiting(cluster)))
+    fill(cluster, jobs, generator.permutation(c.waiting(cluster)))
 
 
 def generator(jobs, processors, generator):
@@ -231,7 +221,7 @@ CALLS = []
 def count_calls(cluster, jobs):
     """Keeps counting over runs."""
     CALLS.append(0)
-    fill(cluster, jobs, waiting(cluster)[:: 1 if len(CALLS) % 7 else -1])
+    fill(cluster, jobs, c.waiting(cluster)[:: 1 if len(CALLS) % 7 else -1])
 
 
 TRACES = set()
@@ -240,7 +230,7 @@ TRACES = set()
 def count_traces(cluster, jobs):
     """Alike in every run on one trace, but not after other traces."""
     TRACES.add(len(jobs.submit))
-    fill(cluster, jobs, waiting(cluster)[:: 1 if len(TRACES) == 2 else -1])
+    fill(cluster, jobs, c.waiting(cluster)[:: 1 if len(TRACES) == 2 else -1])
 
 
 def passes(jobs, processors, generator):
@@ -250,39 +240,39 @@ def passes(jobs, processors, generator):
 def count_passes(cluster, jobs, memory):
     """Reverse the order in every third pass, which depends on every pass."""
     memory[0] += 1
-    fill(cluster, jobs, waiting(cluster)[:: -1 if memory[0] % 3 else 1])
+    fill(cluster, jobs, c.waiting(cluster)[:: -1 if memory[0] % 3 else 1])
 
 
 def try_all(cluster, jobs):
-    for job in waiting(cluster):
-        if may_start(cluster, jobs, job):
+    for job in c.waiting(cluster):
+        if c.may_start(cluster, jobs, job):
             if cluster.trial_start[job] < 0:
-                try_start(cluster, jobs, job, 30)
+                c.try_start(cluster, jobs, job, 30)
             else:
-                start(cluster, jobs, job)
+                c.start(cluster, jobs, job)
 
 
 def dawdle(cluster, jobs):
     fill(cluster, jobs)
-    if len(waiting(cluster)) == 5:
+    if len(c.waiting(cluster)) == 5:
         time.sleep(0.1)
 
 
 @kernel
 def one_way(cluster, jobs, memory):
-    for job in waiting(cluster):
-        if may_start(cluster, jobs, job):
-            start(cluster, jobs, job)
+    for job in c.waiting(cluster):
+        if c.may_start(cluster, jobs, job):
+            c.start(cluster, jobs, job)
 
 
 @kernel
 def other_way(cluster, jobs, truth, memory):
     while advance(cluster, jobs, truth):
-        line = waiting(cluster)
+        line = c.waiting(cluster)
         for place in range(len(line)):
             job = line[len(line) - 1 - place]
-            if may_start(cluster, jobs, job):
-                start(cluster, jobs, job)
+            if c.may_start(cluster, jobs, job):
+                c.start(cluster, jobs, job)
 
 
 ZOO = [
@@ -366,7 +356,7 @@ def test_retracted_starts():
 
     def hesitant(cluster, jobs):
         fill(cluster, jobs)
-        retract(cluster, jobs)
+        c.retract(cluster, jobs)
         fill(cluster, jobs)
 
     assert kinds(hesitant)[0] == []
@@ -376,9 +366,9 @@ def test_caught_illegal_start():
     """An illegal start that the policy catches is not a fault."""
 
     def bold(cluster, jobs):
-        for job in waiting(cluster):
+        for job in c.waiting(cluster):
             try:
-                start(cluster, jobs, job)
+                c.start(cluster, jobs, job)
             except ValueError:
                 continue
 
@@ -403,7 +393,7 @@ def test_own_trace():
     big = bfenv.make_trace([0] * 9, [100] * 9, [10] * 9, 150, name="own")
 
     def afraid_of_large(cluster, jobs):
-        fill(cluster, jobs, [job for job in waiting(cluster) if jobs.size[job] < 50])
+        fill(cluster, jobs, [job for job in c.waiting(cluster) if jobs.size[job] < 50])
 
     assert report_on(afraid_of_large).faults == ()
     (fault,) = report_on(afraid_of_large, big).faults
@@ -451,9 +441,9 @@ TRACE = bfenv.load_workload("lublin:jobs=300")
 
 
 def by_a_global(cluster, jobs):
-    for job in sorted(waiting(cluster), key=lambda job: TRACE.runtime[job % 300]):
-        if may_start(cluster, jobs, job):
-            start(cluster, jobs, job)
+    for job in sorted(c.waiting(cluster), key=lambda job: TRACE.runtime[job % 300]):
+        if c.may_start(cluster, jobs, job):
+            c.start(cluster, jobs, job)
 
 
 def by_another_function(cluster, jobs):
@@ -476,9 +466,9 @@ def test_closure_trace():
         by_queue(cluster, jobs)
 
     def by_queue(cluster, jobs):
-        for job in waiting(cluster):
-            if may_start(cluster, jobs, job):
-                start(cluster, jobs, job)
+        for job in c.waiting(cluster):
+            if c.may_start(cluster, jobs, job):
+                c.start(cluster, jobs, job)
 
     assert "'trace'" in str(report_on(closed))
     assert report_on(by_queue).faults == ()

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv.workloads.transform as tr
 from bfenv.workloads import load
-from bfenv.workloads.transform import (
-    at_once,
-    shaken,
-    split_range,
-    with_estimates,
-    with_load,
-    with_priorities,
-)
 from tests.workloads.refusals import refused
 
 LINES = [f"{i} {i * 60} -1 {5 + i} 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1" for i in range(8)]
@@ -213,7 +206,7 @@ def test_options_of_reader(folder):
     """Options reach the reader of logs, and the transformations."""
     trace = bfenv.load_workload("ANL-2009", processors=4, overrun="extend")
     assert trace.processors == 4
-    expected = with_load(trace, 0.5)
+    expected = tr.with_load(trace, 0.5)
     loaded = bfenv.load_workload("ANL-2009", processors=4, overrun="extend", load=0.5)
     assert loaded.hash == expected.hash != trace.hash
     assert loaded.offered_load == pytest.approx(0.5, rel=0.05)
@@ -282,15 +275,15 @@ def test_all_steps(folder):
         "requested_start_share=0.5,max_advance=9,estimates=exact"
     )
     log = bfenv.load_workload("ANL-2009")
-    expected = shaken(with_load(with_estimates(log, "exact"), 0.9), 60, seed=3)
-    expected = with_priorities(expected, 0.75, seed=3)
+    expected = tr.shaken(tr.with_load(tr.with_estimates(log, "exact"), 0.9), 60, seed=3)
+    expected = tr.with_priorities(expected, 0.75, seed=3)
     assert np.array_equal(loaded.jobs.priority, expected.jobs.priority)
     assert np.array_equal(loaded.jobs.submit, expected.jobs.submit)
     assert loaded.name == "ANL-2009+exact@0.9+shaken-60+high-0.75+reserved-0.5"
     assert np.count_nonzero(loaded.jobs.requested_start) == 4
     assert np.all(loaded.jobs.requested_start <= loaded.jobs.submit + 9)
     together = bfenv.load_workload("ANL-2009:all_at_once=true,shake_seconds=60,seed=3")
-    assert together.hash == at_once(shaken(log, 60, seed=3)).hash
+    assert together.hash == tr.at_once(tr.shaken(log, 60, seed=3)).hash
 
 
 @pytest.mark.parametrize(
@@ -339,7 +332,7 @@ def test_takes_seed(folder, workload, expected):
 def test_parts():
     """A split and a range of jobs are options of any workload."""
     whole = bfenv.load_workload("lublin:jobs=200,procs=32")
-    begin, end = split_range(whole, "test")
+    begin, end = tr.split_range(whole, "test")
     part = bfenv.load_workload("lublin:jobs=200,procs=32,split=test")
     assert part.hash == whole[begin:end].hash
     window = bfenv.load_workload("lublin:jobs=200,procs=32,split=test,first_job=3,job_count=5")

@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.workloads.requests import (
-    MODELS,
-    RANDOM,
-    with_estimates,
-    with_priorities,
-    with_requested_starts,
-)
+import bfenv.workloads.requests as rq
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
 from tests.workloads.refusals import refused
@@ -37,15 +31,15 @@ def sample(jobs=400, seed=0):
     return bfenv.make_trace(np.arange(jobs), [1] * jobs, runtime, 4, estimate=2 * runtime)
 
 
-@given(st.sampled_from(sorted(MODELS)), seeds)
+@given(st.sampled_from(sorted(rq.MODELS)), seeds)
 def test_no_estimate_is_below_the_runtime_and_a_seed_makes_the_same_ones(model, seed):
     before = sample()
-    after = with_estimates(before, model, seed=seed, **PARAMETERS.get(model, {}))
+    after = rq.with_estimates(before, model, seed=seed, **PARAMETERS.get(model, {}))
     assert np.all(after.runtime <= after.jobs.estimate)
-    again = with_estimates(before, model, seed=seed, **PARAMETERS.get(model, {}))
+    again = rq.with_estimates(before, model, seed=seed, **PARAMETERS.get(model, {}))
     assert again.hash == after.hash
-    other = with_estimates(before, model, seed=seed + 1, **PARAMETERS.get(model, {}))
-    assert (other.hash != after.hash) == (model in RANDOM)
+    other = rq.with_estimates(before, model, seed=seed + 1, **PARAMETERS.get(model, {}))
+    assert (other.hash != after.hash) == (model in rq.RANDOM)
     for column in ("submit", "size", "user", "priority", "requested_start"):
         assert np.array_equal(getattr(after.jobs, column), getattr(before.jobs, column))
 
@@ -55,29 +49,29 @@ def test_the_simple_models_are_multiples_of_the_runtime():
     runtime = before.runtime
     longest = {"exact": 1, "deterministic": 3, "uniform-zotkin": 6, "uniform-tsafrir": 3}
     for model, factor in longest.items():
-        estimate = with_estimates(before, model, **PARAMETERS.get(model, {})).jobs.estimate
+        estimate = rq.with_estimates(before, model, **PARAMETERS.get(model, {})).jobs.estimate
         assert np.all(estimate <= factor * runtime)
         mean = {"uniform-zotkin": 3.5, "uniform-tsafrir": 2}.get(model, factor)
         assert np.mean(estimate[runtime > 99] / runtime[runtime > 99]) == pytest.approx(
             mean, rel=0.1
         )
-    doubled = with_estimates(before, "doubled")
+    doubled = rq.with_estimates(before, "doubled")
     assert np.array_equal(doubled.jobs.estimate, 4 * runtime)
-    assert with_estimates(before, "user").hash == before.hash
-    exact = np.mean(with_estimates(before, "phi", exact_share=0.5).jobs.estimate == runtime)
+    assert rq.with_estimates(before, "user").hash == before.hash
+    exact = np.mean(rq.with_estimates(before, "phi", exact_share=0.5).jobs.estimate == runtime)
     assert exact == pytest.approx(0.5, abs=0.1)
 
 
 def test_modal_estimates_cut_and_count_longer_runtimes_and_by_default_cut_none():
     before = sample(jobs=2000)
-    short = with_estimates(before, "tsafrir", emax=20_000, emax_share=0.3)
+    short = rq.with_estimates(before, "tsafrir", emax=20_000, emax_share=0.3)
     assert np.array_equal(short.runtime, np.minimum(before.runtime, 20_000))
     assert short.cleaning.clipped == np.count_nonzero(before.runtime > 20_000) > 0
     assert np.mean(short.jobs.estimate == 20_000) == 0.3
-    assert with_estimates(before, "tsafrir").jobs.estimate.max() == before.jobs.estimate.max()
+    assert rq.with_estimates(before, "tsafrir").jobs.estimate.max() == before.jobs.estimate.max()
     few = bfenv.make_trace(np.arange(400), [1] * 400, [60] * 400, 4)
-    assert with_estimates(few, "tsafrir").jobs.estimate.max() == 18 * 3600
-    assert np.array_equal(with_estimates(before, "tsafrir").runtime, before.runtime)
+    assert rq.with_estimates(few, "tsafrir").jobs.estimate.max() == 18 * 3600
+    assert np.array_equal(rq.with_estimates(before, "tsafrir").runtime, before.runtime)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +92,13 @@ def test_modal_estimates_cut_and_count_longer_runtimes_and_by_default_cut_none()
 def test_bad_parameter(model, parameters, named):
     """A parameter that is missing, unknown or out of range is named."""
     with refused(bfenv.WorkloadError, *named):
-        with_estimates(sample(), model, **parameters)
+        rq.with_estimates(sample(), model, **parameters)
 
 
 def test_unknown_model():
     """An unknown model is refused with similar names."""
     with refused(bfenv.UnknownNameError, "'uniform'", "uniform-tsafrir"):
-        with_estimates(sample(), "uniform")
+        rq.with_estimates(sample(), "uniform")
 
 
 # Priorities and requested start times
@@ -112,21 +106,21 @@ def test_unknown_model():
 
 @given(small_traces(jobs=30), st.floats(0, 1), seeds)
 def test_the_share_of_jobs_of_high_priority_is_exact(before, share, seed):
-    after = with_priorities(before, share, seed=seed)
+    after = rq.with_priorities(before, share, seed=seed)
     assert after.jobs.priority.sum() == int(share * len(before) + 0.5)
     assert set(after.jobs.priority.tolist()) <= {0, 1}
-    assert with_priorities(before, share, seed=seed).hash == after.hash
+    assert rq.with_priorities(before, share, seed=seed).hash == after.hash
 
 
 @given(small_traces(jobs=30), st.floats(0, 1), seeds, st.integers(1, 10**6))
 def test_requested_starts(before, share, seed, most):
     """The share of requested starts is exact, and they are within the longest advance."""
-    after = with_requested_starts(before, share, seed=seed, max_advance=most)
+    after = rq.with_requested_starts(before, share, seed=seed, max_advance=most)
     requested = after.jobs.requested_start > 0
     assert requested.sum() == int(share * len(before) + 0.5)
     delay = (after.jobs.requested_start - after.jobs.submit)[requested]
     assert np.all((1 <= delay) & (delay <= most))
-    assert with_requested_starts(before, share, seed=seed, max_advance=most).hash == after.hash
+    assert rq.with_requested_starts(before, share, seed=seed, max_advance=most).hash == after.hash
 
 
 def test_streams_of_one_seed():
@@ -143,24 +137,24 @@ def test_streams_of_one_seed():
 def test_bad_share(share):
     """A share that is not from 0 to 1 is named."""
     with refused(bfenv.WorkloadError, "high_priority_share", repr(share)):
-        with_priorities(sample(), share, seed=1)
+        rq.with_priorities(sample(), share, seed=1)
     with refused(bfenv.WorkloadError, "requested_start_share", repr(share)):
-        with_requested_starts(sample(), share, seed=1)
+        rq.with_requested_starts(sample(), share, seed=1)
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, "1d"])
 def test_bad_advance(most):
     """A longest advance that is not an integer from 1 up is named."""
     with refused(bfenv.WorkloadError, "max_advance", repr(most)):
-        with_requested_starts(sample(), 0.5, seed=1, max_advance=most)
+        rq.with_requested_starts(sample(), 0.5, seed=1, max_advance=most)
 
 
 @pytest.mark.parametrize(
     "function",
     [
-        lambda one: with_estimates(one, "exact"),
-        lambda one: with_priorities(one, 0.5, seed=1),
-        lambda one: with_requested_starts(one, 0.5, seed=1),
+        lambda one: rq.with_estimates(one, "exact"),
+        lambda one: rq.with_priorities(one, 0.5, seed=1),
+        lambda one: rq.with_requested_starts(one, 0.5, seed=1),
     ],
 )
 def test_name_instead_of_a_trace(function):

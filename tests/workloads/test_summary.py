@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 
 import bfenv
-from bfenv.workloads.summary import (
-    first_weekday,
-    hours,
-    missing_fields,
-    popular_estimates,
-    summarize,
-    weekdays,
-)
+import bfenv.workloads.summary as s
 from bfenv.workloads.transform import at_once, with_load
 from tests.conftest import log, small_traces
 
@@ -41,7 +34,7 @@ def small(tmp_path):
 
 
 def test_a_small_log_has_the_numbers_counted_by_hand(small):
-    numbers = summarize(small)
+    numbers = s.summarize(small)
     assert (numbers["jobs"], numbers["dropped"], numbers["processors"]) == (4, 1, 8)
     assert numbers["span"] == 172_800
     work = 30 * 1 + 60 * 4 + 60 * 3 + 60 * 8
@@ -64,41 +57,41 @@ def test_a_small_log_has_the_numbers_counted_by_hand(small):
 
 
 def test_days_and_hours_are_those_of_the_place_of_the_machine(small):
-    assert summarize(small)["weekday"] == "Monday"
-    assert hours(small).tolist() == [11, 11, 11, 11]
-    assert weekdays(small).tolist() == [0, 0, 1, 2]
+    assert s.summarize(small)["weekday"] == "Monday"
+    assert s.hours(small).tolist() == [11, 11, 11, 11]
+    assert s.weekdays(small).tolist() == [0, 0, 1, 2]
     later = small[2:]
-    assert (first_weekday(later), weekdays(later).tolist()) == (1, [1, 2])
+    assert (s.first_weekday(later), s.weekdays(later).tolist()) == (1, [1, 2])
 
 
 def test_the_days_of_a_stretched_log_go_on_from_its_first(small):
     slower = with_load(small, small.offered_load / 4)
-    assert weekdays(slower).tolist() == [0, 0, 4, 1]
+    assert s.weekdays(slower).tolist() == [0, 0, 4, 1]
 
 
 def test_where_the_date_is_unknown_so_are_the_weekdays(tmp_path):
     for line in ("; UnixStartTime: 0", "; UnixStartTime: soon", "; Note: none"):
         text = LOG.replace("; UnixStartTime: 843470000", line)
         (tmp_path / "log.swf").write_text(text)
-        assert weekdays(bfenv.read_swf(tmp_path / "log.swf")) is None
+        assert s.weekdays(bfenv.read_swf(tmp_path / "log.swf")) is None
     model = bfenv.load_workload("lublin", jobs=300)
-    assert summarize(model)["weekday"] is None and missing_fields(model) == {}
+    assert s.summarize(model)["weekday"] is None and s.missing_fields(model) == {}
 
 
 @given(small_traces(requested_starts=True))
 def test_any_trace_has_a_summary_that_json_can_hold(trace):
     for one in (trace, at_once(trace)):
-        numbers = summarize(one)
+        numbers = s.summarize(one)
         assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
         assert sum(popular["jobs"] for popular in numbers["popular"]) == len(trace)
         assert numbers["popular_share"] == pytest.approx(1)
-    assert summarize(at_once(trace))["offered_load"] is None
+    assert s.summarize(at_once(trace))["offered_load"] is None
 
 
 def test_equally_popular_estimates_are_in_order_of_length():
     trace = bfenv.make_trace([0] * 5, [1] * 5, [1] * 5, 4, estimate=[9, 3, 3, 9, 5])
-    assert [one["estimate"] for one in popular_estimates(trace)] == [3, 9, 5]
-    assert [one["estimate"] for one in popular_estimates(trace, 1)] == [3]
+    assert [one["estimate"] for one in s.popular_estimates(trace)] == [3, 9, 5]
+    assert [one["estimate"] for one in s.popular_estimates(trace, 1)] == [3]
 
 
 def test_ctc_is_as_zotkin_keleher_and_perkovic_saw_it():
@@ -108,7 +101,7 @@ def test_ctc_is_as_zotkin_keleher_and_perkovic_saw_it():
     for seconds, median in ((900, 7.3), (7200, 13.3), (64_800, 2.0)):
         over = np.median(1 / accuracy[estimate == seconds])
         assert over == pytest.approx(median, rel=0.15)
-    top = popular_estimates(trace, 1)[0]
+    top = s.popular_estimates(trace, 1)[0]
     assert top["estimate"] == 64_800 and top["share"] == pytest.approx(0.25, abs=0.02)
 
 
@@ -122,4 +115,4 @@ def test_ctc_is_as_zotkin_keleher_and_perkovic_saw_it():
 )
 def test_twenty_values_serve_nine_tenths_of_the_jobs_as_tsafrir_found(name, share):
     """JSSPP 2010, section 5."""
-    assert summarize(log(name))["popular_share"] == pytest.approx(share, abs=0.05)
+    assert s.summarize(log(name))["popular_share"] == pytest.approx(share, abs=0.05)

@@ -6,15 +6,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.workloads.transform import (
-    at_once,
-    shaken,
-    split_range,
-    transformed,
-    windows,
-    with_arrival_rate,
-    with_load,
-)
+import bfenv.workloads.transform as tr
 from tests.conftest import small_traces
 from tests.workloads.refusals import refused
 
@@ -32,14 +24,14 @@ def trace(submit, **columns):
 
 def test_at_half_the_load_twice_the_time_passes_between_jobs():
     before = trace([0, 10, 10, 100])
-    after = with_load(before, before.offered_load / 2)
+    after = tr.with_load(before, before.offered_load / 2)
     assert after.jobs.submit.tolist() == [0, 20, 20, 200]
     assert after.offered_load == before.offered_load / 2
 
 
 def test_submit_times_are_rounded_to_the_nearest_second():
     before = trace([0, 4, 10])
-    after = with_load(before, before.offered_load / 1.41)
+    after = tr.with_load(before, before.offered_load / 1.41)
     assert after.jobs.submit.tolist() == [0, 6, 14]
 
 
@@ -49,7 +41,7 @@ def test_only_submit_times_and_what_hangs_on_them_change():
         estimate=[50, 60, 70, 80], user=[0, 1, -1, 0], priority=[0, 0, 3, 0],
         requested_start=[0, 15, 20, 400], time_of_day=7, name="log", header=("Note: x",),
     )  # fmt: skip
-    after = with_load(before, before.offered_load / 2)
+    after = tr.with_load(before, before.offered_load / 2)
     assert after.jobs.requested_start.tolist() == [0, 25, 60, 500]
     assert after.name == "log@0.5"
     for column in ("size", "estimate", "user", "priority"):
@@ -63,7 +55,7 @@ def test_only_submit_times_and_what_hangs_on_them_change():
 def test_the_load_is_reached_to_the_second_and_the_order_stays(submit, load):
     before = trace(submit)
     assume(1 <= (submit[-1] - submit[0]) * before.offered_load / load)
-    after = with_load(before, load)
+    after = tr.with_load(before, load)
     span = int(after.jobs.submit[-1] - after.jobs.submit[0])
     work = 100 * len(submit)
     assert abs(span - work / 4 / load) <= 1.0 + 1e-6
@@ -87,13 +79,13 @@ def test_the_load_is_reached_to_the_second_and_the_order_stays(submit, load):
 def test_bad_load(submit, load, named):
     """A load out of reach is named."""
     with refused(bfenv.WorkloadError, *named):
-        with_load(trace(submit), load)
+        tr.with_load(trace(submit), load)
 
 
 @pytest.mark.parametrize("factor", [1.25, 1.5, 0.5])
 def test_a_higher_arrival_rate_is_a_load_so_many_times_as_high(factor):
     before = trace([0, 900, 1200, 90_000], requested_start=[0, 1500, 0, 0])
-    after = with_arrival_rate(before, factor)
+    after = tr.with_arrival_rate(before, factor)
     assert after.offered_load == pytest.approx(factor * before.offered_load, rel=1e-4)
     assert after.jobs.submit.tolist() == np.rint(before.jobs.submit / factor).tolist()
     assert after.jobs.requested_start[1] == after.jobs.submit[1] + 600
@@ -113,7 +105,7 @@ def test_a_higher_arrival_rate_is_a_load_so_many_times_as_high(factor):
 def test_bad_arrival_rate(submit, rate, named):
     """An arrival rate out of reach is named."""
     with refused(bfenv.WorkloadError, *named):
-        with_arrival_rate(trace(submit), rate)
+        tr.with_arrival_rate(trace(submit), rate)
 
 
 # Submit times and order
@@ -121,8 +113,8 @@ def test_bad_arrival_rate(submit, rate, named):
 
 @given(small_traces(requested_starts=True), seeds, st.integers(0, 10))
 def test_shaking_moves_every_job_a_little_and_loses_none(before, seed, amount):
-    after = shaken(before, amount, seed=seed)
-    assert shaken(before, amount, seed=seed).hash == after.hash
+    after = tr.shaken(before, amount, seed=seed)
+    assert tr.shaken(before, amount, seed=seed).hash == after.hash
     assert after.jobs.submit[0] == before.jobs.submit[0]
     columns = ("size", "estimate", "user", "priority")
     for one, two in zip(rows(before, columns), rows(after, columns), strict=True):
@@ -147,18 +139,18 @@ def test_shaking_takes_the_records_along_and_jobs_of_one_second_keep_their_order
     before = trace([0, 1000, 2000], user=[0, 1, 2], records=records)
     orders = set()
     for seed in range(40):
-        after = shaken(before, 1500, seed=seed)
+        after = tr.shaken(before, 1500, seed=seed)
         assert np.array_equal(after.records, records[after.jobs.user])
         orders.add(tuple(after.jobs.user.tolist()))
     assert len(orders) > 2
     tied = trace([5] * 50, user=np.arange(50))
-    after = shaken(tied, 1, seed=1)
+    after = tr.shaken(tied, 1, seed=1)
     assert np.all(np.diff(after.jobs.submit * 100 + after.jobs.user) > 0)
 
 
 @given(small_traces(requested_starts=True))
 def test_off_line_all_jobs_come_at_once_in_the_order_they_had(before):
-    after = at_once(before)
+    after = tr.at_once(before)
     assert set(after.jobs.submit.tolist()) == {int(before.jobs.submit[0])}
     assert np.array_equal(after.runtime, before.runtime)
     for column in ("size", "estimate", "user", "priority"):
@@ -172,13 +164,13 @@ def test_off_line_all_jobs_come_at_once_in_the_order_they_had(before):
 def test_bad_shake(seconds):
     """Seconds to shake by that are not an integer from 0 up are named."""
     with refused(bfenv.WorkloadError, "shake_seconds", repr(seconds)[:9]):
-        shaken(trace([0, 9]), seconds, seed=1)
+        tr.shaken(trace([0, 9]), seconds, seed=1)
 
 
 def test_bad_seed():
     """A negative seed is named."""
     with refused(bfenv.WorkloadError, "seed", "-1"):
-        shaken(trace([0, 9]), 1, seed=-1)
+        tr.shaken(trace([0, 9]), 1, seed=-1)
 
 
 # Windows
@@ -186,7 +178,7 @@ def test_bad_seed():
 
 @given(small_traces(jobs=30), st.integers(1, 40))
 def test_windows_are_the_trace_in_parts(before, jobs):
-    parts = windows(before, jobs)
+    parts = tr.windows(before, jobs)
     assert [len(part) for part in parts[:-1]] == [jobs] * (len(parts) - 1)
     assert 1 <= len(parts[-1]) <= jobs
     assert np.array_equal(np.concatenate([part.runtime for part in parts]), before.runtime)
@@ -201,7 +193,7 @@ def test_windows_are_the_trace_in_parts(before, jobs):
 def test_bad_window(jobs):
     """A number of jobs that is not an integer from 1 up is named."""
     with refused(bfenv.WorkloadError, "jobs", repr(jobs)):
-        windows(trace([0, 9]), jobs)
+        tr.windows(trace([0, 9]), jobs)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +203,7 @@ def test_jobs_that_are_not_there(first_job, job_count):
     """A range of jobs that leaves the trace is named, with the jobs there are."""
     named = [f"first_job={first_job}", f"job_count={job_count}", "0 to 199"]
     with refused(bfenv.WorkloadError, "unnamed", *named):
-        transformed(trace(range(200)), first_job=first_job, job_count=job_count)
+        tr.transformed(trace(range(200)), first_job=first_job, job_count=job_count)
 
 
 # Splits
@@ -219,10 +211,10 @@ def test_jobs_that_are_not_there(first_job, job_count):
 
 def test_splits_are_shares_of_the_time_not_of_the_jobs():
     one = trace([0, 1, 2, 3, 4, 5, 50, 59, 60, 99, 100])
-    assert split_range(one, "train") == (0, 6)
-    assert split_range(one, "validation") == (6, 8)
-    assert split_range(one, "test") == (8, 11)
-    assert split_range(one, "all") == (0, 11)
+    assert tr.split_range(one, "train") == (0, 6)
+    assert tr.split_range(one, "validation") == (6, 8)
+    assert tr.split_range(one, "test") == (8, 11)
+    assert tr.split_range(one, "all") == (0, 11)
 
 
 def parts(one):
@@ -230,7 +222,7 @@ def parts(one):
     ranges = {}
     for split in ("train", "validation", "test", "all"):
         try:
-            ranges[split] = split_range(one, split)
+            ranges[split] = tr.split_range(one, split)
         except bfenv.WorkloadError as error:
             assert "unnamed" in str(error) and repr(split) in str(error)
     return ranges
@@ -264,9 +256,9 @@ def test_a_single_job_is_there_to_test():
 def test_unknown_split():
     """An unknown split is refused with similar names."""
     with refused(bfenv.UnknownNameError, "'tests'", "test"):
-        split_range(trace([0, 9]), "tests")
+        tr.split_range(trace([0, 9]), "tests")
     with refused(bfenv.WorkloadError, "split=test:load=0.9", "commas"):
-        split_range(trace([0, 9]), "test:load=0.9")
+        tr.split_range(trace([0, 9]), "test:load=0.9")
 
 
 # All steps
@@ -275,22 +267,22 @@ def test_unknown_split():
 def test_nothing_to_do():
     """Without options the trace is returned as it is."""
     one = trace([0, 9])
-    assert transformed(one) is one
+    assert tr.transformed(one) is one
 
 
 def test_parameter_without_its_step():
     """A parameter of a step that is not taken is refused."""
     with refused(bfenv.WorkloadError, "max_advance=60", "requested_start_share"):
-        transformed(trace([0, 9]), max_advance=60)
+        tr.transformed(trace([0, 9]), max_advance=60)
     with refused(bfenv.WorkloadError, "emax"):
-        transformed(trace([0, 9]), emax=9000)
+        tr.transformed(trace([0, 9]), emax=9000)
 
 
 @pytest.mark.parametrize(
     "function",
-    [transformed, at_once, lambda one: with_load(one, 0.9), lambda one: windows(one, 2),
-     lambda one: shaken(one, 9, seed=1), lambda one: split_range(one, "test"),
-     lambda one: with_arrival_rate(one, 2)],
+    [tr.transformed, tr.at_once, lambda one: tr.with_load(one, 0.9), lambda one: tr.windows(one, 2),
+     lambda one: tr.shaken(one, 9, seed=1), lambda one: tr.split_range(one, "test"),
+     lambda one: tr.with_arrival_rate(one, 2)],
 )  # fmt: skip
 def test_name_instead_of_a_trace(function):
     """A name is refused with the call that makes a trace of it."""

@@ -12,16 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.bounds.certificate import Certificate, certify
-from bfenv.analysis.bounds.costs import COSTS, job_costs
+from bfenv.analysis.bounds.certificate import COSTS, Certificate, certify, job_costs
 from bfenv.analysis.bounds.offline import offline_schedule
 from bfenv.analysis.bounds.prices import lower_bound
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines import simulate
-from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import load_arrays, write_atomically
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bfenv.analysis.bounds.costs import COSTS, Costs, cost, cost_of_starts, job_costs
+from bfenv.analysis.bounds.certificate import COSTS, Costs, cost, cost_of_starts, job_costs
 from bfenv.baselines import simulate
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError

@@ -49,15 +49,12 @@ ABOUT = "about: "  # begins the gid of what has a description in a page
 def check_target(path: Path) -> None:
     """Check that a picture can be written to a file, before any work is done for it.
 
-    Parameters
-    ----------
-    path
-        The file to write: .png, .svg or .pdf.
+    Args:
+        path: The file to write: .png, .svg or .pdf.
 
-    Raises
-    ------
-    BfenvError
-        If the suffix names no format, the folder does not exist, or matplotlib is missing.
+    Raises:
+        BfenvError: If the suffix names no format, the folder does not exist, or matplotlib is
+            missing.
     """
     if path.suffix.lower() not in DATES:
         raise BfenvError(

@@ -8,17 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import bfenv.analysis.plots.figure as fg
 from bfenv.analysis.formatting import compound_duration, moment
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.figure import (
-    ABOUT,
-    BLUE,
-    GREY,
-    INK,
-    STYLE,
-    check_matplotlib,
-    write_figure,
-)
 from bfenv.analysis.plots.gantt_overview import draw_largest, draw_use, is_large, use_by_size
 from bfenv.analysis.plots.gantt_scene import COLOURS, HATCH, Scene, draw_hatching, scene
 from bfenv.core.durations import DAY, HOUR, MINUTE
@@ -43,61 +35,46 @@ WIDTH, HEIGHT = 12.0, 5.2  # inches, of a chart and of each policy
 def write_gantt(schedules: Sequence[Schedule], path: Path, begin: int, span: int) -> None:
     """Write the chart of `draw_gantt` to a file, completely or not at all.
 
-    Parameters
-    ----------
-    schedules, begin, span
-        As of `draw_gantt`.
-    path
-        The file to write: .png, .svg or .pdf.
+    Args:
+        schedules, begin, span: As of `draw_gantt`.
+        path: The file to write: .png, .svg or .pdf.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing, the suffix names no format, nothing runs within the interval, or
-        the file cannot be written.
+    Raises:
+        BfenvError: If matplotlib is missing, the suffix names no format, nothing runs within the
+            interval, or the file cannot be written.
 
-    Examples
-    --------
-    Draw the eight hours in which two schedules differ most.
+    Examples:
+        Draw the eight hours in which two schedules differ most.
 
-    >>> from pathlib import Path
-    >>> import bfenv
-    >>> from bfenv.analysis.plots import choose_begin, write_gantt
-    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
-    >>> schedules = [bfenv.simulate(trace, name) for name in ("fcfs", "easy")]
-    >>> span = 8 * 3600
-    >>> write_gantt(schedules, Path("gantt.svg"), choose_begin(schedules, span), span)
+        >>> from pathlib import Path
+        >>> import bfenv
+        >>> from bfenv.analysis.plots import choose_begin, write_gantt
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> schedules = [bfenv.simulate(trace, name) for name in ("fcfs", "easy")]
+        >>> span = 8 * 3600
+        >>> write_gantt(schedules, Path("gantt.svg"), choose_begin(schedules, span), span)
     """
-    write_figure(path, draw=lambda: draw_gantt(schedules, begin, span))
+    fg.write_figure(path, draw=lambda: draw_gantt(schedules, begin, span))
 
 
 def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure":
-    """Draw the machine of each schedule and, below it, the queue.
+    """Return a drawing of the machine of each schedule and, below it, the queue.
 
-    Parameters
-    ----------
-    schedules
-        Schedules of the same trace, drawn from top to bottom.
-    begin, span
-        First second and length of the interval, see `choose_begin` and `readable_span`.
+    Args:
+        schedules: Schedules of the same trace, drawn from top to bottom.
+        begin, span: First second and length of the interval, see `choose_begin` and
+            `readable_span`.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To show or to save.
-
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing or nothing runs within the interval.
+    Raises:
+        BfenvError: If matplotlib is missing or nothing runs within the interval.
     """
-    check_matplotlib()
+    fg.check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     scenes = [scene(schedule, begin, span) for schedule in schedules]
-    with rc_context(STYLE | {"hatch.linewidth": 0.6}):
+    with rc_context(fg.STYLE | {"hatch.linewidth": 0.6}):
         layout = ConstrainedLayoutEngine(h_pad=0.04, hspace=0.03)
         figure = Figure(figsize=(WIDTH, 1.2 + HEIGHT * len(scenes)), layout=layout)
         ratios = [3, 4, 1] if is_large(scenes[0]) else [5, 1]
@@ -132,7 +109,7 @@ def _machine(axes: "Axes", one: Scene) -> None:
     thin, hatched = len(one.runs) > 400, []
     for run in one.runs:
         left, right = max(run.start, one.begin), min(run.end, one.stop)
-        about = ABOUT + one.describe(run)
+        about = fg.ABOUT + one.describe(run)
         for first, last in run.spans:
             box = (left, first), right - left, last - first
             colour = "white" if run.trial else COLOURS[run.job % len(COLOURS)]
@@ -141,7 +118,7 @@ def _machine(axes: "Axes", one: Scene) -> None:
                 hatched.append((left, right, first, last))
             axes.add_patch(
                 Rectangle(*box, facecolor="#ffffff00", linewidth=0.3 if thin else 0.8,
-                          edgecolor=GREY if run.trial else "white",
+                          edgecolor=fg.GREY if run.trial else "white",
                           linestyle="--" if run.trial else "-", gid=about)
             )  # fmt: skip
         _number(axes, one, run, left, right)
@@ -154,7 +131,7 @@ def _machine(axes: "Axes", one: Scene) -> None:
 
 def _entitle(axes: "Axes", one: Scene) -> None:
     axes.set_title(one_line(one.schedule.policy), fontsize=11)
-    axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=GREY)
+    axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY)
 
 
 def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> None:
@@ -166,7 +143,7 @@ def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> Non
         return
     axes.text(
         (left + right) / 2, (first + last) / 2, str(run.job), ha="center", va="center",
-        fontsize=7.5, color=INK,
+        fontsize=7.5, color=fg.INK,
         bbox={"facecolor": COLOURS[run.job % len(COLOURS)], "linewidth": 0, "pad": 1.2}
         if one.is_marked(run) else None,
     )  # fmt: skip
@@ -174,8 +151,8 @@ def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> Non
 
 def _queue(axes: "Axes", one: Scene, longest: int) -> None:
     times, jobs = one.waiting()
-    axes.fill_between(times, jobs, step="post", color=BLUE, alpha=0.25, linewidth=0)
-    axes.step(times, jobs, where="post", color=BLUE, linewidth=1)
+    axes.fill_between(times, jobs, step="post", color=fg.BLUE, alpha=0.25, linewidth=0)
+    axes.step(times, jobs, where="post", color=fg.BLUE, linewidth=1)
     axes.set(ylim=(0, longest * 1.08), ylabel="waiting")
     axes.locator_params(axis="y", nbins=3, integer=True)
 
@@ -218,7 +195,9 @@ def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
         ]
     if any(run.trial for one in scenes for run in one.runs):
         entries.append(
-            Patch(facecolor="white", edgecolor=GREY, linestyle="--", label="a trial, then killed")
+            Patch(
+                facecolor="white", edgecolor=fg.GREY, linestyle="--", label="a trial, then killed"
+            )
         )
     figure.legend(
         handles=entries, loc="outside lower left", ncols=4, fontsize=9, handlelength=1.6,

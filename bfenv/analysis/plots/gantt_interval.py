@@ -19,16 +19,11 @@ def choose_begin(schedules: Sequence[Schedule], span: int) -> int:
     sums the smaller one counts, or their total if one of them is always 0. For one schedule, that
     is where the jobs that waited longest start.
 
-    Parameters
-    ----------
-    schedules
-        One schedule, or several of the same trace; the first and the last are compared.
-    span
-        Length of the interval in seconds.
+    Args:
+        schedules: One schedule, or several of the same trace; the first and the last are compared.
+        span: Length of the interval in seconds.
 
-    Returns
-    -------
-    int
+    Returns:
         The second at which the interval begins, a multiple of half a span. Of equal ones, it is the
         first.
     """
@@ -60,14 +55,10 @@ def _starting(half: np.ndarray, weight: np.ndarray, begins: np.ndarray) -> np.nd
 def readable_span(schedule: Schedule) -> int:
     """Choose a length of interval for `draw_gantt`.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to draw.
+    Args:
+        schedule: The schedule to draw.
 
-    Returns
-    -------
-    int
+    Returns:
         The shortest of SPANS, in seconds, in which enough jobs start on average to see something.
     """
     length = int(schedule.end.max() - schedule.trace.jobs.submit[0])

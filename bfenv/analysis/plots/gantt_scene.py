@@ -50,32 +50,18 @@ class Scene(NamedTuple):
         return np.flatnonzero((start >= self.begin) & (start < self.stop))
 
     def is_marked(self, run: Placed) -> bool:
-        """Whether a run is one of a backfilled job, and no trial.
+        """Return whether a run is one of a backfilled job, and no trial; it is hatched.
 
-        Parameters
-        ----------
-        run
-            One of the scene's.
-
-        Returns
-        -------
-        bool
-            Whether it is hatched.
+        Args:
+            run: One of the scene's.
         """
         return bool(self.backfilled[run.job]) and not run.trial
 
     def describe(self, run: Placed) -> str:
-        """Describe a run in a line.
+        """Return job, processors, length, submission and wait of a run in a line.
 
-        Parameters
-        ----------
-        run
-            One of the scene's.
-
-        Returns
-        -------
-        str
-            Job, processors, length, submission and wait.
+        Args:
+            run: One of the scene's.
         """
         jobs = self.schedule.trace.jobs
         submit = int(jobs.submit[run.job])
@@ -141,24 +127,14 @@ def draw_hatching(
 
 
 def scene(schedule: Schedule, begin: int, span: int) -> Scene:
-    """Collect what happens in an interval of a schedule.
+    """Return what happens in an interval of a schedule: runs, processors, backfilled jobs.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to draw.
-    begin, span
-        First second and length of the interval.
+    Args:
+        schedule: The schedule to draw.
+        begin, span: First second and length of the interval.
 
-    Returns
-    -------
-    Scene
-        The runs, with their processors, and the jobs that are backfilled.
-
-    Raises
-    ------
-    BfenvError
-        If `span` is below 1, or nothing runs within the interval.
+    Raises:
+        BfenvError: If `span` is below 1, or nothing runs within the interval.
     """
     check_integer("span", span, 1)
     runs = place(schedule, begin, begin + span)

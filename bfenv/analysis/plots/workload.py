@@ -28,38 +28,25 @@ LAYOUT: list[Any] = [
 def write_workload(trace: Trace, path: Path) -> None:
     """Write the picture of a trace to a file, completely or not at all.
 
-    Parameters
-    ----------
-    trace
-        The jobs to describe.
-    path
-        The file to write: .png, .svg or .pdf.
+    Args:
+        trace: The jobs to describe.
+        path: The file to write: .png, .svg or .pdf.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing, the suffix names no format, or the file cannot be written.
+    Raises:
+        BfenvError: If matplotlib is missing, the suffix names no format, or the file cannot be
+            written.
     """
     write_figure(path, draw=lambda: draw_workload(trace))
 
 
 def draw_workload(trace: Trace) -> "Figure":
-    """Draw a trace in nine panels.
+    """Return a drawing of a trace in nine panels.
 
-    Parameters
-    ----------
-    trace
-        The jobs to describe.
+    Args:
+        trace: The jobs to describe.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To show or to save.
-
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing.
+    Raises:
+        BfenvError: If matplotlib is missing.
     """
     check_matplotlib()
     from matplotlib import rc_context

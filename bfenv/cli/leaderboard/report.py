@@ -59,7 +59,7 @@ def report(
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.markdown import render_markdown, write_readme
+    from bfenv.leaderboard.report.ranking import render_markdown, write_readme
     from bfenv.leaderboard.store import read_leaderboard
 
     of_the_page = {"--workload": workload, "--from": begin, "--span": span}
@@ -88,12 +88,18 @@ def report(
 
 
 def _print(leaderboard: "Leaderboard", format: Format) -> None:
-    from bfenv.analysis.csv_text import csv_text
+    from bfenv.analysis.formatting import csv_text
     from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
-    from bfenv.leaderboard.report.markdown import render_markdown
-    from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, telling_columns, title
+    from bfenv.leaderboard.report.ranking import (
+        TEXT_COLUMNS,
+        notes,
+        ranked,
+        render_markdown,
+        telling_columns,
+        title,
+    )
     from bfenv.leaderboard.standings import Standing
 
     headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]

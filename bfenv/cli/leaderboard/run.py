@@ -201,7 +201,7 @@ def _tell(outcome: "SuiteRun", out: Path) -> None:
     """Print where the time went, how many rows there are, and which are of others or failed."""
     from bfenv.evaluation.row import failures
     from bfenv.leaderboard.provenance import is_made_here
-    from bfenv.leaderboard.timings import time_spent
+    from bfenv.leaderboard.store import time_spent
 
     for column, lines in time_spent(out).items() if outcome.new_rows else ():
         cells = [

@@ -13,7 +13,7 @@ from bfenv.core.durations import MINUTE
 from bfenv.core.text import one_line
 
 if TYPE_CHECKING:
-    from bfenv.leaderboard.verify import Verdict
+    from bfenv.leaderboard.verify import CheckResult
 
 TIMEOUT = 10 * MINUTE
 UNVERIFIED_STATUS = 3  # exit status
@@ -67,7 +67,7 @@ def verify(
 
     if trust:
         options.warn_of_root(sandbox)
-    verdicts: list[Verdict] = []
+    verdicts: list[CheckResult] = []
     limits = options.player_limits(sandbox)
     with show.progress() as progress:
         task = progress.add_task("verifying", total=None)
@@ -92,7 +92,7 @@ def verify(
         raise typer.Exit(1 if WRONG in found else UNVERIFIED_STATUS)
 
 
-def _print(verdicts: "list[Verdict]", format: Format) -> None:
+def _print(verdicts: "list[CheckResult]", format: Format) -> None:
     from bfenv.leaderboard.verify import CHECKS, HOLDS, UNCHECKED, UNVERIFIED, WRONG
 
     if format in (Format.json, Format.csv):

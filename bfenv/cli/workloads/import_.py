@@ -11,21 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
+import bfenv.cli.workloads.import_options as io
 from bfenv.analysis.formatting import duration, job_count, offered_load, processor_count
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, check_new, choices, option
-from bfenv.cli.workloads.import_options import (
-    WITH_EPOCHS,
-    Overrun,
-    Resource,
-    Source,
-    own_options,
-    part_path,
-    read_mapping,
-    read_sizes,
-    selection_of,
-    unmapped,
-)
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted, one_line
@@ -39,7 +28,9 @@ EXAMPLE = 54  # characters of a line that is shown as an example
 def import_log(
     log: Path = typer.Argument(..., metavar="LOG", help="The log, gzipped or not."),
     out: Path = option(..., "FILE", "File to write: .swf or .swf.gz.", "--out", "-o"),
-    source: Source = option(Source.auto, "KIND", f"Kind of log: {choices(Source)}.", "--from"),
+    source: io.Source = option(
+        io.Source.auto, "KIND", f"Kind of log: {choices(io.Source)}.", "--from"
+    ),
     processors: str | None = option(
         None,
         "N",
@@ -60,8 +51,8 @@ def import_log(
         None, "MAP", "Columns of csv and parquet: field=column,...", "--map"
     ),
     delimiter: str | None = option(None, "CHAR", "Delimiter of csv and sacct. Default: guessed."),
-    resource: Resource = option(
-        Resource.cores, "WHAT", f"What a processor is (sacct, xdmod): {choices(Resource)}."
+    resource: io.Resource = option(
+        io.Resource.cores, "WHAT", f"What a processor is (sacct, xdmod): {choices(io.Resource)}."
     ),
     capacity: str | None = option(None, "TEXT", "What partitions have, for --resource dominant."),
     fields: str | None = option(None, "LIST", "Columns of sacct -n, as given to -o."),
@@ -74,8 +65,8 @@ def import_log(
         "Limit of jobs without one, such as 2d or 1-12:00:00, or of their partitions: "
         "gpu=2d,long=14d.  [default: the longest seen in their partition]",
     ),
-    overrun: Overrun = option(
-        Overrun.kill, "RULE", "Beyond the limit, cut the job (kill) or raise the limit (extend)."
+    overrun: io.Overrun = option(
+        io.Overrun.kill, "RULE", "Beyond the limit, cut the job (kill) or raise the limit (extend)."
     ),
     outages: str | None = option(
         None, "FILE", "Outages: lines of begin,end,processors, or Slurm's events; or 'find' them."
@@ -129,16 +120,16 @@ def import_log(
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
-    if source is Source.auto:
-        source = Source(find_format(log, fields))
-    own = own_options(
+    if source is io.Source.auto:
+        source = io.Source(find_format(log, fields))
+    own = io.own_options(
         source,
-        mapping=None if columns is None else read_mapping(columns),
+        mapping=None if columns is None else io.read_mapping(columns),
         delimiter=delimiter,
         fields=fields,
         capacity=capacity,
         eligible=eligible or None,
-        resource=None if resource is Resource.cores else resource.value,
+        resource=None if resource is io.Resource.cores else resource.value,
     )
     selection = Selection(tuple(partition or ()), cluster, since, until, ids, users, names)
     common: dict[str, Any] = {
@@ -147,12 +138,12 @@ def import_log(
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    is_local = timezone is None and source not in WITH_EPOCHS and may_have_local_times(log)
-    sizes = read_sizes(processors, split)
+    is_local = timezone is None and source not in io.WITH_EPOCHS and may_have_local_times(log)
+    sizes = io.read_sizes(processors, split)
     traces = {}
     for part in sizes if split else [""]:  # all are read before the first file is written
-        path = part_path(out, part)
-        chosen = selection_of(selection, part)
+        path = io.part_path(out, part)
+        chosen = io.selection_of(selection, part)
         files = [Path(one) for one in (path, chosen.ids, chosen.users) if one is not None]
         if len(set(files)) < len(files):
             raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
@@ -169,14 +160,14 @@ def import_log(
 
 
 def _import(
-    log: Path, kind: Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
+    log: Path, kind: io.Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
 ) -> "Trace":
     """Read the log, add outages, and print the warnings."""
     from bfenv.workloads.logs.formats import read_log
     from bfenv.workloads.logs.outages import find_outages, load_outages
 
-    if kind in (Source.csv, Source.parquet) and "mapping" not in own:
-        raise BfenvError(unmapped(log, kind, own.get("delimiter")))
+    if kind in (io.Source.csv, io.Source.parquet) and "mapping" not in own:
+        raise BfenvError(io.unmapped(log, kind, own.get("delimiter")))
     with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
         progress.add_task(f"reading {log.name}"[:24], total=None)
         warnings.simplefilter("always")

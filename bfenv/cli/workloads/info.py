@@ -3,14 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from bfenv.analysis.formatting import (
-    compound_duration,
-    duration,
-    job_count,
-    moment,
-    percent,
-    processor_count,
-)
+import bfenv.analysis.formatting as fmt
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, FormatOption, WorkloadArgument, check_new, option
 from bfenv.cli.show import Format
@@ -55,7 +48,7 @@ def info(
         pairs = _flat(numbers)
         show.rows([{"what": what, "value": value} for what, value in pairs], format)
     else:
-        title = f"{numbers['workload']}: {job_count(numbers['jobs'])}"
+        title = f"{numbers['workload']}: {fmt.job_count(numbers['jobs'])}"
         show.table(("what", "value"), _lines(numbers), format, title=title)
         _estimates(numbers, format)
 
@@ -74,34 +67,34 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
 
     cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
     load = numbers["offered_load"]
-    begin = moment(numbers["time_of_day"] // MINUTE * MINUTE)
+    begin = fmt.moment(numbers["time_of_day"] // MINUTE * MINUTE)
     begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
     lines = [
-        ("machine", processor_count(numbers["processors"])),
-        ("span", f"{duration(numbers['span'])}, from {begin}"),
+        ("machine", fmt.processor_count(numbers["processors"])),
+        ("span", f"{fmt.duration(numbers['span'])}, from {begin}"),
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}, {LOAD_MEANING}"),
         ("users", _users(numbers)),
         ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
-        ("", f"{percent(numbers['serial'])} serial"),
-        ("", f"{percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
+        ("", f"{fmt.percent(numbers['serial'])} serial"),
+        ("", f"{fmt.percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
         ("runtime", _times(numbers["runtime"])),
         ("estimate", _times(numbers["estimate"])),
         ("runtime / estimate", _accuracy(numbers["accuracy"])),
-        ("", f"{percent(numbers['exact'])} exact"),
+        ("", f"{fmt.percent(numbers['exact'])} exact"),
     ]
     if gap is not None:
         lines.append(("between arrivals", _times(gap)))
     if numbers["high_priority"]:
-        lines.append(("high priority", f"{percent(numbers['high_priority'])} of the jobs"))
+        lines.append(("high priority", f"{fmt.percent(numbers['high_priority'])} of the jobs"))
     if numbers["requested_start"]:
-        lines.append(("requested start", f"{percent(numbers['requested_start'])} of the jobs"))
+        lines.append(("requested start", f"{fmt.percent(numbers['requested_start'])} of the jobs"))
     for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
         counts = [f"{count:,} {why}" for count, why in count_reasons(cleaning, reasons)]
         lines += _column(what, counts or ["nothing"])
     if numbers["missing"]:
         missing = numbers["missing"]
         everywhere = ", ".join(name for name, share in missing.items() if share == 1)
-        cells = [f"{percent(share)} {name}" for name, share in missing.items() if share < 1]
+        cells = [f"{fmt.percent(share)} {name}" for name, share in missing.items() if share < 1]
         lines += _column("missing in the log", [everywhere, *cells] if everywhere else cells)
     lines.append(("hash", numbers["hash"][:16]))
     return lines
@@ -116,12 +109,12 @@ def _users(numbers: dict[str, Any]) -> str:
         return "unknown"
     users = f"{numbers['users']:,}"
     if numbers["no_user"]:
-        users += f", {percent(numbers['no_user'])} of the jobs without"
+        users += f", {fmt.percent(numbers['no_user'])} of the jobs without"
     return users
 
 
 def _times(spread: dict[str, float]) -> str:
-    mean, median, most = (duration(spread[key]) for key in ("mean", "p50", "max"))
+    mean, median, most = (fmt.duration(spread[key]) for key in ("mean", "p50", "max"))
     return f"mean {mean}, median {median}, up to {most}"
 
 
@@ -137,10 +130,10 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
         lines.append(
             (
                 str(rank),
-                compound_duration(one["estimate"]),
+                fmt.compound_duration(one["estimate"]),
                 f"{one['jobs']:,}",
-                percent(one["share"]),
-                percent(total),
+                fmt.percent(one["share"]),
+                fmt.percent(total),
             )
         )
     print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")

@@ -45,8 +45,8 @@ def _rows() -> list[dict[str, Any]]:
     """Return a row for each model, then each log on this machine, then each other log."""
     from bfenv.workloads import load
     from bfenv.workloads.archive import catalogue
+    from bfenv.workloads.archive.catalogue import local_logs
     from bfenv.workloads.archive.download import BASE
-    from bfenv.workloads.archive.local import local_logs
 
     files = local_logs()
     logs = {log.name: log for log in catalogue.CATALOGUE}

@@ -1,17 +1,7 @@
 """The screen of text of render_mode "ansi"."""
 
+import bfenv.envs.rendering.snapshot as view
 from bfenv.core.text import counted
-from bfenv.envs.rendering.snapshot import (
-    EnvView,
-    Snapshot,
-    changes,
-    clock,
-    day,
-    horizon,
-    out_of_service,
-    span,
-    take_snapshot,
-)
 
 WIDTH = 96  # characters
 ROWS = 12  # of the queue
@@ -19,13 +9,13 @@ BAR = 40  # characters
 STEPS = "▁▂▃▄▅▆▇█"
 
 
-def render_text(env: EnvView) -> str:
+def render_text(env: view.EnvView) -> str:
     """Draw the environment as lines of text, none longer than WIDTH."""
-    snapshot = take_snapshot(env, ROWS)
+    snapshot = view.take_snapshot(env, ROWS)
     lines = [
         *_title(snapshot),
         _line("machine", _cluster(snapshot)),
-        _line("ahead", _ahead(snapshot, horizon(env.trace.jobs))),
+        _line("ahead", _ahead(snapshot, view.horizon(env.trace.jobs))),
         _line("running", _running(snapshot)),
         *_outage(snapshot),
         _line("head", _head(snapshot)),
@@ -37,8 +27,8 @@ def render_text(env: EnvView) -> str:
     return "\n".join(line[:WIDTH].rstrip() for line in lines)
 
 
-def _title(snapshot: Snapshot) -> list[str]:
-    right = f"{day(snapshot, snapshot.now)}  {clock(snapshot, snapshot.now)}"
+def _title(snapshot: view.Snapshot) -> list[str]:
+    right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"
     left = f"Backfill-v0  {snapshot.workload}"[: WIDTH - len(right) - 2]
     return [left.ljust(WIDTH - len(right)) + right, "─" * WIDTH]
 
@@ -52,8 +42,8 @@ def _bar(part: int, whole: int) -> str:
     return "█" * full + "░" * (BAR - full)
 
 
-def _cluster(snapshot: Snapshot) -> str:
-    out = out_of_service(snapshot)
+def _cluster(snapshot: view.Snapshot) -> str:
+    out = view.out_of_service(snapshot)
     busy = snapshot.processors - snapshot.free - out
     share = 100 * busy // snapshot.processors
     return (
@@ -63,51 +53,51 @@ def _cluster(snapshot: Snapshot) -> str:
     )
 
 
-def _ahead(snapshot: Snapshot, seconds: int) -> str:
+def _ahead(snapshot: view.Snapshot, seconds: int) -> str:
     """The availability profile at the beginning of each stretch of time."""
-    marks, ahead = [], changes(snapshot)
+    marks, ahead = [], view.changes(snapshot)
     for column in range(BAR):
         time = snapshot.now + seconds * column // BAR
         free = snapshot.free + sum(processors for when, processors in ahead if when <= time)
         marks.append(STEPS[free * (len(STEPS) - 1) // snapshot.processors])
-    return f"{''.join(marks)}  free from now to {span(seconds)} ahead, by estimates"
+    return f"{''.join(marks)}  free from now to {view.span(seconds)} ahead, by estimates"
 
 
-def _running(snapshot: Snapshot) -> str:
+def _running(snapshot: view.Snapshot) -> str:
     if not snapshot.runs:
         return "no job"
     first, last = snapshot.runs[0], snapshot.runs[-1]
     return (
         f"{counted(len(snapshot.runs), 'job')}; "
-        f"next expected end in {span(first.end - snapshot.now)} "
-        f"(job {first.job}, {first.size} proc.), last in {span(last.end - snapshot.now)}"
+        f"next expected end in {view.span(first.end - snapshot.now)} "
+        f"(job {first.job}, {first.size} proc.), last in {view.span(last.end - snapshot.now)}"
     )
 
 
-def _outage(snapshot: Snapshot) -> list[str]:
+def _outage(snapshot: view.Snapshot) -> list[str]:
     if not snapshot.outages:
         return []
     begin, end, processors = snapshot.outages[0]
-    when = f"in {span(begin - snapshot.now)}, for {span(end - begin)}"
+    when = f"in {view.span(begin - snapshot.now)}, for {view.span(end - begin)}"
     if begin <= snapshot.now:
-        when = f"now, over in {span(end - snapshot.now)}"
+        when = f"now, over in {view.span(end - snapshot.now)}"
     return [_line("outage", f"{processors} of {snapshot.processors} proc. {when}")]
 
 
-def _head(snapshot: Snapshot) -> str:
+def _head(snapshot: view.Snapshot) -> str:
     if snapshot.head is None:
         return "no waiting job may start before an outage" if snapshot.waiting else "no job waits"
     job, size, _, begin, extra = snapshot.head
     if begin == snapshot.now:
         return f"job {job} ({size} proc.) fits now, {counted(extra, 'extra node')}"
-    when = f"{day(snapshot, begin)}, {clock(snapshot, begin)}"
+    when = f"{view.day(snapshot, begin)}, {view.clock(snapshot, begin)}"
     return (
-        f"job {job} ({size} proc.): shadow time in {span(begin - snapshot.now)} ({when}), "
+        f"job {job} ({size} proc.): shadow time in {view.span(begin - snapshot.now)} ({when}), "
         f"{counted(extra, 'extra node')}"
     )
 
 
-def _queue(snapshot: Snapshot) -> str:
+def _queue(snapshot: view.Snapshot) -> str:
     beyond = max(snapshot.waiting - snapshot.window, 0)
     return (
         f"{counted(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
@@ -115,7 +105,7 @@ def _queue(snapshot: Snapshot) -> str:
     )
 
 
-def _episode(snapshot: Snapshot) -> str:
+def _episode(snapshot: view.Snapshot) -> str:
     return (
         f"{_bar(snapshot.started, snapshot.episode)}  "
         f"{snapshot.started} of {snapshot.episode} started; "
@@ -123,13 +113,20 @@ def _episode(snapshot: Snapshot) -> str:
     )
 
 
-def _table(snapshot: Snapshot) -> list[str]:
+def _table(snapshot: view.Snapshot) -> list[str]:
     heads = ("slot", "job", "user", "size", "estimate", "wait")
     if not snapshot.rows:
         return []
     lines = ["".join(f"{head:>10}" for head in heads) + "    may start"]
     for row in snapshot.rows:
-        cells = (row.slot, row.job, row.user, row.size, span(row.estimate), span(row.wait))
+        cells = (
+            row.slot,
+            row.job,
+            row.user,
+            row.size,
+            view.span(row.estimate),
+            view.span(row.wait),
+        )
         verdict = f"no: {row.obstacle}" if row.obstacle else "yes"
         lines.append("".join(f"{cell:>10}" for cell in cells) + f"    {verdict}")
     if snapshot.waiting > len(snapshot.rows):

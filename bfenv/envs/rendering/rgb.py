@@ -7,25 +7,124 @@ hangs from the ceiling in one piece. So do outages, in grey, above the reservati
 bound to particular processors, so none are shown.
 """
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
+import bfenv.envs.rendering.snapshot as view
 from bfenv.core.durations import DAY
-from bfenv.envs.rendering.canvas import Canvas, Colour, tint
-from bfenv.envs.rendering.snapshot import (
-    EnvView,
-    Head,
-    Running,
-    Snapshot,
-    Waiting,
-    changes,
-    clock,
-    day,
-    horizon,
-    out_of_service,
-    round_up,
-    span,
-    take_snapshot,
-)
+from bfenv.core.errors import BfenvError
+
+Colour = tuple[int, int, int]
+LETTERS = 0.74  # height of a font in pixels, of a line's
+HATCH = 7  # pixels between diagonal lines
+
+
+class Canvas:
+    """An image to draw on.
+
+    Raises BfenvError if Pillow is not installed.
+    """
+
+    def __init__(self, width: int, height: int, paper: Colour) -> None:
+        self._image = _pillow().Image.new("RGB", (width, height), paper)
+        self._draw = _pillow().ImageDraw.Draw(self._image)
+
+    def pixels(self) -> np.ndarray:
+        """Return a copy of the image, (height, width, 3) uint8."""
+        return np.array(self._image)
+
+    def text(
+        self, x: float, y: int, string: str, colour: Colour, size: int = 15, align: float = 0.0
+    ) -> None:
+        """Draw one line, its vertical middle at y; it begins at x, or with align 1 ends there."""
+        left = round(x - align * self.text_width(string, size)) if align else round(x)
+        self._draw.text((left, y), string, colour, _font(size), anchor="lm")
+
+    def text_width(self, string: str, size: int = 15) -> int:
+        """Return the width in pixels that `text` will take."""
+        width: float = _font(size).getlength(string)
+        return round(width)
+
+    def fitting(self, string: str, width: int, size: int = 15) -> str:
+        """Return the string, shortened with an ellipsis if it is wider than `width` pixels."""
+        if self.text_width(string, size) <= width:
+            return string
+        while string and self.text_width(string + "…", size) > width:
+            string = string[:-1]
+        return string + "…"
+
+    def box(
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        colour: Colour,
+        edge: int = 0,
+        radius: int = 0,
+    ) -> None:
+        """Draw a filled rectangle, or only its edge, `edge` pixels wide."""
+        if width < 1 or height < 1:
+            return
+        area = (x, y, x + width - 1, y + height - 1)
+        style = {"outline": colour, "width": edge} if edge else {"fill": colour}
+        if radius:
+            self._draw.rounded_rectangle(area, radius, **style)
+        else:
+            self._draw.rectangle(area, **style)
+
+    def line(self, points: list[tuple[int, int]], colour: Colour, width: int = 1) -> None:
+        """Draw a line through the points."""
+        self._draw.line(points, colour, width)
+
+    def dashed(self, x: int, top: int, bottom: int, colour: Colour) -> None:
+        """Draw a vertical dashed line."""
+        for y in range(top, bottom, 7):
+            self.box(x, y, 1, min(4, bottom - y), colour)
+
+    def hatched(self, x: int, y: int, width: int, height: int, colour: Colour) -> None:
+        """Draw a rectangle of diagonal lines with an edge."""
+        inner = Canvas(width, height, tint(colour, 0.92))
+        for shift in range(-height, width, HATCH):
+            inner.line([(shift, height), (shift + height, 0)], tint(colour, 0.5))
+        inner.box(0, 0, width, height, colour, edge=2)
+        self._image.paste(inner._image, (x, y))
+
+    def meter(
+        self, x: int, y: int, width: int, share: float, colour: Colour, ground: Colour
+    ) -> None:
+        """Draw a horizontal bar, filled from the left."""
+        self.box(x, y, width, 8, ground, radius=4)
+        if share > 0:
+            self.box(x, y, max(round(width * share), 8), 8, colour, radius=4)
+
+
+def tint(colour: Colour, white: float) -> Colour:
+    """Mix the colour with a share of white."""
+    red, green, blue = (round(part + (255 - part) * white) for part in colour)
+    return red, green, blue
+
+
+@cache
+def _font(size: int) -> Any:
+    return _pillow().ImageFont.load_default(size * LETTERS)
+
+
+@cache
+def _pillow() -> Any:
+    try:
+        import PIL
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
+    except ImportError as error:
+        raise BfenvError(
+            "render_mode 'rgb_array' draws with Pillow: pip install 'bfenv[render]'"
+        ) from error
+    return PIL
+
 
 WIDTH, HEIGHT = 960, 540
 PLOT = (56, 92, 568, 388)  # left, top, width, height of the machine over time
@@ -58,20 +157,15 @@ JOBS: tuple[Colour, ...] = (
 )
 
 
-def render_image(env: EnvView) -> np.ndarray:
+def render_image(env: view.EnvView) -> np.ndarray:
     """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
 
-    Raises
-    ------
-    BfenvError
-        If Pillow is not installed.
-    ResetNeeded
-        Before the first `reset`.
+    Raises BfenvError if Pillow is not installed. Raises ResetNeeded before the first `reset`.
     """
-    snapshot = take_snapshot(env, ROWS)
+    snapshot = view.take_snapshot(env, ROWS)
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
     _header(canvas, snapshot)
-    _cluster(canvas, snapshot, Axes(snapshot, horizon(env.trace.jobs)))
+    _cluster(canvas, snapshot, Axes(snapshot, view.horizon(env.trace.jobs)))
     _legend(canvas)
     _queue(canvas, snapshot)
     return canvas.pixels()
@@ -80,13 +174,13 @@ def render_image(env: EnvView) -> np.ndarray:
 class Axes:
     """Where times and processors lie in the plot."""
 
-    def __init__(self, snapshot: Snapshot, ahead: int) -> None:
+    def __init__(self, snapshot: view.Snapshot, ahead: int) -> None:
         left, top, width, height = PLOT
         self.left, self.top, self.right, self.bottom = left, top, left + width, top + height
         self.now_x = left + round(width * PAST)
         self.now, self.processors = snapshot.now, snapshot.processors
         self.rate = (self.right - self.now_x) / ahead  # pixels per second
-        self.tick = round_up(ahead / 6)
+        self.tick = view.round_up(ahead / 6)
         self.first = snapshot.now - (self.now_x - left) / self.rate  # seconds, at the left edge
         self.last = snapshot.now + ahead
 
@@ -99,10 +193,10 @@ class Axes:
         return self.bottom - round(processors * (self.bottom - self.top) / self.processors)
 
 
-def _header(canvas: Canvas, snapshot: Snapshot) -> None:
-    canvas.text(16, 22, day(snapshot, snapshot.now), FAINT, 18)
-    canvas.text(16, 47, clock(snapshot, snapshot.now), INK, 36)
-    out = out_of_service(snapshot)
+def _header(canvas: Canvas, snapshot: view.Snapshot) -> None:
+    canvas.text(16, 22, view.day(snapshot, snapshot.now), FAINT, 18)
+    canvas.text(16, 47, view.clock(snapshot, snapshot.now), INK, 36)
+    out = view.out_of_service(snapshot)
     busy = snapshot.processors - snapshot.free - out
     share = f"utilization {100 * busy // snapshot.processors} %"
     _part(
@@ -137,7 +231,7 @@ def _below(canvas: Canvas, part: int, near: tuple[str, Colour], far: tuple[str, 
     canvas.text(left + width, 53, *far, align=1)
 
 
-def _cluster(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
+def _cluster(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
     width, height = axes.right - axes.left, axes.bottom - axes.top
     canvas.box(axes.left, axes.top, width, height, PANEL)
     canvas.box(axes.left, axes.top, axes.now_x - axes.left, height, PAPER)
@@ -167,19 +261,19 @@ def _processor_axis(canvas: Canvas, axes: Axes) -> None:
     canvas.text(16, axes.top - 16, "processors", FAINT)
 
 
-def _time_axis(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
+def _time_axis(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
     first = int(axes.first - snapshot.midnight) // axes.tick + 1
     for time in range(snapshot.midnight + first * axes.tick, int(axes.last), axes.tick):
         x = axes.x(time)
         midnight = (time - snapshot.midnight) % DAY == 0
         canvas.box(x, axes.top, 1, axes.bottom - axes.top, EDGE if midnight else GRID)
-        label = clock(snapshot, time)[: 5 if axes.tick >= 60 else 8]
+        label = view.clock(snapshot, time)[: 5 if axes.tick >= 60 else 8]
         if midnight:
-            label = day(snapshot, time)
+            label = view.day(snapshot, time)
         canvas.text(x, axes.bottom + 12, label, INK if midnight else FAINT, align=0.5)
 
 
-def _run(canvas: Canvas, axes: Axes, run: Running, floor: int) -> None:
+def _run(canvas: Canvas, axes: Axes, run: view.Running, floor: int) -> None:
     """Draw the past of a running job in its colour, the expected rest in a lighter one."""
     top, bottom = axes.y(floor + run.size), axes.y(floor)
     if bottom == top:
@@ -197,7 +291,7 @@ def _run(canvas: Canvas, axes: Axes, run: Running, floor: int) -> None:
                 break
 
 
-def _outages(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
+def _outages(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
     """Hang outages from the ceiling, those at the same time below each other."""
     for k, one in enumerate(snapshot.outages):
         if one.begin >= axes.last:
@@ -213,10 +307,10 @@ def _outages(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
             canvas.text((left + right) / 2, (top + bottom) // 2, "outage", INK, align=0.5)
 
 
-def _profile(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
+def _profile(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
     used = snapshot.processors - snapshot.free
     points = [(axes.now_x, axes.y(used))]
-    for time, processors in changes(snapshot):
+    for time, processors in view.changes(snapshot):
         points.append((axes.x(time), axes.y(used)))
         used -= processors
         points.append((axes.x(time), axes.y(used)))
@@ -224,10 +318,10 @@ def _profile(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
     canvas.line(points, INK, 2)
 
 
-def _reservation(canvas: Canvas, snapshot: Snapshot, axes: Axes, head: Head) -> None:
+def _reservation(canvas: Canvas, snapshot: view.Snapshot, axes: Axes, head: view.Head) -> None:
     label = f"{head.job} x {head.size}"
     if head.begin >= axes.last:
-        later = f"head {label}: in {span(head.begin - snapshot.now)}"
+        later = f"head {label}: in {view.span(head.begin - snapshot.now)}"
         _tag(canvas, axes.right - canvas.text_width(later) - 12, axes.top + 14, later)
         return
     end = head.begin + head.estimate
@@ -263,7 +357,7 @@ def _legend(canvas: Canvas) -> None:
     canvas.text(x + 396, y, "reservation of the head", FAINT)
 
 
-def _queue(canvas: Canvas, snapshot: Snapshot) -> None:
+def _queue(canvas: Canvas, snapshot: view.Snapshot) -> None:
     left, top, width, height = LIST
     canvas.box(left, top, width, height, PANEL)
     canvas.box(left, top, width, height, EDGE, edge=1)
@@ -289,7 +383,7 @@ def _queue(canvas: Canvas, snapshot: Snapshot) -> None:
         canvas.text(left + 10, top + height - 13, note, FAINT)
 
 
-def _waiting(canvas: Canvas, snapshot: Snapshot, row: Waiting, left: int, y: int) -> None:
+def _waiting(canvas: Canvas, snapshot: view.Snapshot, row: view.Waiting, left: int, y: int) -> None:
     colour = JOBS[row.job % len(JOBS)]
     ink = FAINT if row.obstacle else INK
     if not row.obstacle:
@@ -301,5 +395,5 @@ def _waiting(canvas: Canvas, snapshot: Snapshot, row: Waiting, left: int, y: int
     canvas.box(left + 112, y - 3, 28, 6, GRID)
     canvas.box(left + 112, y - 3, max(round(28 * row.size / snapshot.processors), 1), 6, ink)
     cells = ((48, row.slot), (100, row.job), (180, row.size))
-    for right, cell in (*cells, (234, span(row.estimate)), (286, span(row.wait))):
+    for right, cell in (*cells, (234, view.span(row.estimate)), (286, view.span(row.wait))):
         canvas.text(left + right, y, str(cell), ink, align=1)

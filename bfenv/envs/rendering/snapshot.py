@@ -132,10 +132,7 @@ class Snapshot(NamedTuple):
 def take_snapshot(env: EnvView, rows: int) -> Snapshot:
     """Take what there is to show of an environment, with at most `rows` rows of the queue.
 
-    Raises
-    ------
-    ResetNeeded
-        Before the first `reset`.
+    Raises ResetNeeded before the first `reset`.
     """
     if env.pass_id[0] == 0:
         raise ResetNeeded("call env.reset() before env.render()")

@@ -8,8 +8,7 @@ from bfenv.evaluation.page import charts
 from bfenv.evaluation.page.charts import Slots, Summaries, legend
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.plot import Position, signed_duration, signed_scale
-from bfenv.evaluation.reference import REFERENCE
-from bfenv.evaluation.summary import COMPARED
+from bfenv.evaluation.summary import COMPARED, REFERENCE
 
 Words = Callable[[float], str]
 COLUMNS = (

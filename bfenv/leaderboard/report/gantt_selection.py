@@ -8,8 +8,8 @@ from typing import NamedTuple
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.core.errors import BfenvError, UnknownNameError, WorkloadError
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.reference import REFERENCE
 from bfenv.evaluation.row import Row
+from bfenv.evaluation.summary import REFERENCE
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.report.ranking import ranked
 from bfenv.leaderboard.store import Leaderboard

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+import bfenv.evaluation.summary as sm
 from bfenv.analysis.formatting import MISSING
 from bfenv.evaluation.page import charts
 from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
@@ -17,8 +18,6 @@ from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.panel import panels
-from bfenv.evaluation.reference import REFERENCE, STARVES_MEANING, longest_ratio, rows_by_run
-from bfenv.evaluation.summary import PolicySummary, summarize
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.other_metrics import other_metrics
@@ -35,7 +34,7 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots = _slots(lines)
     summaries: dict[str, Summaries] = {
-        workload: {numbers[one.policy]: one for one in summarize(leaderboard.rows, workload)}
+        workload: {numbers[one.policy]: one for one in sm.summarize(leaderboard.rows, workload)}
         for workload in dict.fromkeys(row.workload for row in leaderboard.rows)
     }
     shown = summaries.get(selection.workload, {}).values()
@@ -64,8 +63,8 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
 
 def _slots(lines: list[Standing]) -> Slots:
     """Highlight the reference and the first of the others."""
-    slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == REFERENCE}
-    others = [n for n, line in enumerate(lines) if line.policy != REFERENCE]
+    slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
+    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE]
     return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
 
 
@@ -86,7 +85,7 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
         element("p", text, class_="note") for text in notes(leaderboard, lines, mark=False)
     ]
     if any(line.starves for line in lines):
-        explanation = element("p", charts.badge(True), f" {STARVES_MEANING}", class_="note")
+        explanation = element("p", charts.badge(True), f" {sm.STARVES_MEANING}", class_="note")
         explanations.append(explanation)
     headings = [column.heading for column in columns]
     return join(
@@ -125,14 +124,14 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
 def _trade_off(
     leaderboard: Leaderboard, lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
 ) -> Markup | None:
-    points, rows = {}, rows_by_run(leaderboard.rows)
+    points, rows = {}, sm.rows_by_run(leaderboard.rows)
     for n, line in enumerate(lines):
         pairs = [
             (one[n], reference)
             for one in summaries.values()
             if n in one and (reference := _reference(one)) is not None
         ]
-        mean, longest = _mean_ratio(pairs, "mean_wait"), longest_ratio(line.policy, rows)
+        mean, longest = _mean_ratio(pairs, "mean_wait"), sm.longest_ratio(line.policy, rows)
         if mean and longest and math.isfinite(mean) and math.isfinite(longest):
             points[n] = (line.policy, mean, longest)
     starving = {n for n, line in enumerate(lines) if line.starves}
@@ -141,11 +140,11 @@ def _trade_off(
     return None if drawing is None else join([legend(names, starving, slots), drawing])
 
 
-def _reference(summaries: Summaries) -> PolicySummary | None:
-    return next((one for one in summaries.values() if one.policy == REFERENCE), None)
+def _reference(summaries: Summaries) -> sm.PolicySummary | None:
+    return next((one for one in summaries.values() if one.policy == sm.REFERENCE), None)
 
 
-def _mean_ratio(pairs: list[tuple[PolicySummary, PolicySummary]], name: str) -> float | None:
+def _mean_ratio(pairs: list[tuple[sm.PolicySummary, sm.PolicySummary]], name: str) -> float | None:
     """The geometric mean of a metric's ratios to the reference; None if one is unknown or 0."""
     logs = []
     for summary, reference in pairs:

@@ -1,16 +1,20 @@
 """The ranking in words: its columns, its title and its notes, for every kind of report."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
-from bfenv.core.text import counted
+from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
-from bfenv.evaluation.reference import STARVES_MEANING
 from bfenv.evaluation.row import Row, failures
+from bfenv.evaluation.summary import STARVES_MEANING
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
@@ -18,8 +22,9 @@ from bfenv.players.foresight import NOT_CHECKED
 
 MARK = "*"  # of a policy that starves
 SHARED_RANK = (
-    "Policies share a rank if none is surely worse than the first of them: the 95 % interval of "
-    "the difference on the same jobs contains 0. The next rank is 1 + the number of policies above."
+    "Policies share a rank if the data cannot tell them from the first of them: the 95 % interval "
+    "of the difference on the same jobs contains 0. The next rank is 1 + the number of policies "
+    "above."
 )
 
 
@@ -225,3 +230,49 @@ def foresight_notes(rows: Sequence[Row]) -> list[str]:
         if row.foresight is not None and row.foresight.startswith(NOT_CHECKED)
     }
     return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
+
+
+BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
+
+
+def render_markdown(leaderboard: Leaderboard) -> str:
+    """Return the ranked table and its notes; names from the rows are shown as text, not markup."""
+    lines = ranked(leaderboard)
+    columns = telling_columns(lines, TEXT_COLUMNS)
+    headings = (column.lines.replace("\n", " ") for column in columns)
+    text = [f"**{escaped(title(leaderboard))}**", ""]
+    text.append("| " + " | ".join(headings) + " |")
+    text.append("|---|---" + "|--:" * (len(columns) - 2) + "|")
+    for cells in zip(*(column.marked(lines) for column in columns), strict=True):
+        text.append("| " + " | ".join(map(escaped, cells)) + " |")
+    for note in notes(leaderboard, lines):
+        text += ["", escaped(note)]
+    return "\n".join(text) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Escape text so that Markdown shows it as it is, in one line."""
+    text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~$#!])", r"\\\1", text)
+
+
+def write_readme(path: Path, text: str) -> None:
+    """Replace the text between the marks BEGIN and END of a README, atomically.
+
+    Raises BfenvError if the file is not UTF-8 text, does not have exactly one pair of marks, or
+    cannot be written.
+    """
+    try:
+        readme = path.read_bytes().decode()  # keeps the line ends
+    except UnicodeDecodeError as error:
+        raise BfenvError(f"{path}: is not text in UTF-8: {error}") from error
+    write_atomically(path, with_block(readme, text, path).encode())
+
+
+def with_block(readme: str, text: str, path: Path) -> str:
+    """Return the README's text with `text` between the marks; `path` is for error messages."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in after:
+        raise BfenvError(f"{path}: needs one {BEGIN} and {END} after it")
+    return f"{before}{BEGIN}\n{text}{END}{after}"

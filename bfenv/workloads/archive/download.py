@@ -8,8 +8,7 @@ import re
 from pathlib import Path
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.archive.catalogue import find_log
-from bfenv.workloads.archive.local import cache_folder, locate, locate_in
+from bfenv.workloads.archive.catalogue import cache_folder, find_log, locate, locate_in
 from bfenv.workloads.logs.text import read_bytes
 
 BASE = "https://www.cs.huji.ac.il/labs/parallel/workload"

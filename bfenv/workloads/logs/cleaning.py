@@ -10,7 +10,7 @@ from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Cleaning
 from bfenv.core.text import counted
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT
 
 # Why a record is not a job.
 DROPPED = {

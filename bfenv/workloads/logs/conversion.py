@@ -14,47 +14,21 @@ from typing import TypedDict
 
 import numpy as np
 
+import bfenv.workloads.logs.cleaning as cl
+import bfenv.workloads.logs.run as rn
+import bfenv.workloads.logs.selection as sel
 from bfenv.core.durations import format_duration
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.text import counted
 from bfenv.workloads.logs import records as swf
-from bfenv.workloads.logs.cleaning import (
-    CHANGED,
-    DROPPED,
-    Imported,
-    apply_overrun,
-    check_options,
-    check_processors,
-    count_reasons,
-    malformed_warning,
-)
 from bfenv.workloads.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
-from bfenv.workloads.logs.nodes import node_names
-from bfenv.workloads.logs.run import (
-    UNKNOWN,
-    Ambiguous,
-    Log,
-    Record,
-    Run,
-    column,
-    number_names,
-    peak_use,
-    read_run,
-)
-from bfenv.workloads.logs.selection import (
-    EVERYTHING,
-    Selection,
-    check_names,
-    select,
-    write_ids,
-    write_users,
-)
+from bfenv.workloads.logs.markers import node_names
 from bfenv.workloads.logs.times import Number, find_zone, rounded, time_of_day
 
 FEW_PARTITIONS = 8  # whose own use a message lists
 TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines have
-NOT_READ = Record()
+NOT_READ = rn.Record()
 # An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
 ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
 TASK = re.compile(r"([^\[\]_]+)(?:\[[0-9]+\]|_[0-9]+)(.*)")
@@ -64,7 +38,7 @@ class CommonOptions(TypedDict, total=False):
     """Options of all readers; `read_sacct` describes them, and `convert` has the defaults."""
 
     timezone: str
-    selection: Selection
+    selection: sel.Selection
     longest: int | str | None
     overrun: str
     on_error: str
@@ -79,16 +53,16 @@ class ReaderOptions(CommonOptions, total=False):
 class Reading:
     """The runs in a log, and what else is in it: counted by reason, with the first line of each."""
 
-    def __init__(self, path: str | os.PathLike[str], selection: Selection) -> None:
+    def __init__(self, path: str | os.PathLike[str], selection: sel.Selection) -> None:
         self.path, self.selection = path, selection
-        self.runs: list[Run] = []
+        self.runs: list[rn.Run] = []
         self.others: Counter[tuple[str, str, str]] = Counter()  # by reason, partition and cluster
         self.counts: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.work: Counter[str] = Counter()
         self.nodes: tuple[set[str], set[str]] = set(), set()  # of jobs taken, and of others
 
-    def drop(self, why: str, run: Run) -> None:
+    def drop(self, why: str, run: rn.Run) -> None:
         """Count a run that is no job of the trace."""
         self.counts[why] += 1
         self.work[why] += run.work if why not in TOLD_TWICE else 0
@@ -96,12 +70,14 @@ class Reading:
 
     def refusal(self, what: str) -> WorkloadError:
         """Return the error that no job is left, with the reasons."""
-        reasons = DROPPED | {"continued": CHANGED["continued"]}
-        why = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(self.counts, reasons))
+        reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
+        why = ", ".join(
+            f"{text}: {count:,}" for count, text in cl.count_reasons(self.counts, reasons)
+        )
         return WorkloadError(f"{self.path}: {what} ({why or 'there are none'})")
 
 
-def read_runs(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
+def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> None:
     """Read all lines of a log, each as a run or as the reason why there is none.
 
     Raises WorkloadError if a line is malformed and `on_error` is "raise". The message says what
@@ -115,7 +91,7 @@ def read_runs(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
             record = NOT_READ
             try:
                 record = log.parse(line)
-                run = read_run(record, log, zone, number)
+                run = rn.read_run(record, log, zone, number)
             except ValueError as error:
                 run = _only_meaning(error, log, zone, number)
                 if run == "malformed":
@@ -123,7 +99,7 @@ def read_runs(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
             is_taken = selection.has(record)
             if selection.is_part and record.nodes:
                 reading.nodes[0 if is_taken else 1].update(node_names(record.nodes))
-            if isinstance(run, Run):
+            if isinstance(run, rn.Run):
                 runs.append(run)
                 continue
             reading.others[run, record.partition, record.cluster] += 1
@@ -137,15 +113,15 @@ def read_runs(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
         no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"
         raise WorkloadError(f"{first}; {advice if runs else no_advice}")
     if malformed:
-        warnings.warn(malformed_warning(malformed, first), stacklevel=4)
+        warnings.warn(cl.malformed_warning(malformed, first), stacklevel=4)
 
 
-def _only_meaning(error: ValueError, log: Log, zone: tzinfo, number: int) -> Run | str:
+def _only_meaning(error: ValueError, log: rn.Log, zone: tzinfo, number: int) -> rn.Run | str:
     """Return the one thing that a line can mean, or "malformed"."""
     meanings = set()
-    for record in error.records if isinstance(error, Ambiguous) else ():
+    for record in error.records if isinstance(error, rn.Ambiguous) else ():
         with suppress(ValueError):
-            meanings.add(read_run(record, log, zone, number))
+            meanings.add(rn.read_run(record, log, zone, number))
     return meanings.pop() if len(meanings) == 1 else "malformed"
 
 
@@ -163,11 +139,11 @@ def _no_collection() -> Iterator[None]:
 
 def convert(
     path: str | os.PathLike[str],
-    log: Log,
+    log: rn.Log,
     *,
     processors: int | None = None,
     timezone: str = "UTC",
-    selection: Selection = EVERYTHING,
+    selection: sel.Selection = sel.EVERYTHING,
     longest: int | str | None = None,
     overrun: str = "kill",
     on_error: str = "raise",
@@ -188,7 +164,7 @@ def convert(
 
     The `cleaning` of the trace is `Imported`.
     """
-    check_options(overrun, on_error)
+    cl.check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)
     reading = Reading(path, selection)
     read_runs(reading, log, zone, on_error)
@@ -196,9 +172,9 @@ def convert(
         ("partition", [*selection.partitions, *filter(None, limits)]),
         ("cluster", [*filter(None, [selection.cluster])]),
     ):
-        check_names(path, kind, reading.runs, reading.others, names)
+        sel.check_names(path, kind, reading.runs, reading.others, names)
     runs = _each_once(reading, log.has_gaps)
-    runs = select(runs, selection, zone, reading.drop)
+    runs = sel.select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(reading, runs, processors)
     records = _records(runs)
@@ -217,14 +193,14 @@ def convert(
     ):
         if concerned.any():
             reading.examples[why] = run_text(runs[int(np.argmax(concerned))])
-    runtime, estimate, changed = apply_overrun(runtime, estimate, overrun)
+    runtime, estimate, changed = cl.apply_overrun(runtime, estimate, overrun)
     reading.work["clipped"] = whole - int(np.dot(runtime, size))
     counts = reading.counts
     counts.update(changed, no_estimate=int(np.sum(own < 1)))
     if selection.ids is not None:
-        write_ids(selection.ids, runs)
+        sel.write_ids(selection.ids, runs)
     if selection.users is not None:
-        write_users(selection.users, runs)
+        sel.write_users(selection.users, runs)
     records.flags.writeable = False
     user = records[:, swf.USER]
     notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
@@ -237,7 +213,7 @@ def convert(
         estimate=estimate,
         user=np.where(user > 0, user - 1, -1),
         name=Path(path).name.split(".")[0],
-        cleaning=Imported(
+        cleaning=cl.Imported(
             **{why: count for why, count in counts.items() if count},
             encoding=log.encoding,
             examples=reading.examples,
@@ -255,14 +231,17 @@ def convert(
             f"MaxProcs: {processors}",
             *(_names(runs) if selection.names else ()),
             *(f"Note: {note}" for note in notes),
-            *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
-            *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
+            *(
+                f"Note: not a job: {why}: {count}"
+                for count, why in cl.count_reasons(counts, cl.DROPPED)
+            ),
+            *(f"Note: {why}: {count}" for count, why in cl.count_reasons(counts, cl.CHANGED)),
         ),
         records=records,
     )
 
 
-def _each_once(reading: Reading, is_table: bool) -> list[Run]:
+def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
     """Return each run once: of equal id, cluster, submit and start time; no array beside its tasks.
 
     A further run of a requeued job is submitted when the one before ended, if the log repeats the
@@ -274,7 +253,7 @@ def _each_once(reading: Reading, is_table: bool) -> list[Run]:
     jobs = (run.job for run in runs) if arrays else ()
     tasks = {task.groups() for task in map(TASK.match, jobs) if task}
     known: dict[tuple[str | Number, ...], int] = {}
-    once: list[Run] = []
+    once: list[rn.Run] = []
     for run in runs:
         if run.job in arrays and arrays[run.job] in tasks:
             reading.drop("parents", run)
@@ -298,23 +277,25 @@ def _each_once(reading: Reading, is_table: bool) -> list[Run]:
     return once
 
 
-def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors: int | None) -> int:
+def _machine_size(
+    path: str | os.PathLike[str], runs: Sequence[rn.Run], processors: int | None
+) -> int:
     """Return the processors that the user gave; WorkloadError suggests a number if none."""
     if processors is None:
-        peak = peak_use(runs)
+        peak = rn.peak_use(runs)
         hint = f"; at least {peak} were in use at once" if peak else ""
         parts = sorted({run.partition for run in runs if run.partition})
         if peak and 1 < len(parts) <= FEW_PARTITIONS:
-            peaks = (peak_use([run for run in runs if run.partition == part]) for part in parts)
+            peaks = (rn.peak_use([run for run in runs if run.partition == part]) for part in parts)
             hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
         raise WorkloadError(
             f"{path}: processors must be the size of the machine, as in --processors 4096, "
             f"and is missing{hint}"
         )
-    return check_processors("processors", processors)
+    return cl.check_processors("processors", processors)
 
 
-def _jobs(reading: Reading, runs: Sequence[Run], processors: int) -> list[Run]:
+def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.Run]:
     """Return the runs that are jobs of the machine, by submit time; count what is odd."""
     jobs = []
     for run in runs:
@@ -324,7 +305,7 @@ def _jobs(reading: Reading, runs: Sequence[Run], processors: int) -> list[Run]:
             reading.drop("too_large", run)
     if not jobs:
         raise reading.refusal("no line is a job that ran")
-    if (peak := peak_use(jobs)) > processors:
+    if (peak := rn.peak_use(jobs)) > processors:
         warnings.warn(
             f"{reading.path}: {peak:,} processors were in use at once, more than the "
             f"{processors:,} given; check the size of the machine, or import its partitions one by "
@@ -332,9 +313,9 @@ def _jobs(reading: Reading, runs: Sequence[Run], processors: int) -> list[Run]:
             stacklevel=4,
         )
     counts, seen = reading.counts, set()
-    counts["reordered"] = int(np.sum(np.diff(column(jobs, "submit")) < 0))
+    counts["reordered"] = int(np.sum(np.diff(rn.column(jobs, "submit")) < 0))
     jobs.sort(key=operator.attrgetter("submit"))
-    no_state = all(run.status == UNKNOWN for run in jobs)  # the log has none
+    no_state = all(run.status == rn.UNKNOWN for run in jobs)  # the log has none
     for run in jobs:
         job = run.cluster, run.job
         oddities = {
@@ -342,7 +323,7 @@ def _jobs(reading: Reading, runs: Sequence[Run], processors: int) -> list[Run]:
             "components": "+" in run.job,
             "early_start": 0 <= run.start < run.submit,
             "odd_size": run.asked > 0 and run.asked != run.size,
-            "unknown_state": run.status == UNKNOWN and not no_state,
+            "unknown_state": run.status == rn.UNKNOWN and not no_state,
         }
         seen.add(job)
         for why, holds in oddities.items():
@@ -352,18 +333,18 @@ def _jobs(reading: Reading, runs: Sequence[Run], processors: int) -> list[Run]:
     return jobs
 
 
-def run_text(run: Run) -> str:
+def run_text(run: rn.Run) -> str:
     """Return a run in words."""
     job = f"job {run.job}, " if run.job else ""
     runtime, size = format_duration(run.runtime), counted(run.size, "processor")
     return f"line {run.line}: {job}{runtime} on {size}"
 
 
-def _names(runs: Sequence[Run]) -> Iterable[str]:
+def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
     """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
     queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
     for label, names in (("Queue", queues), ("Partition", partitions)):
-        for name, number in dict(zip(names, number_names(names), strict=True)).items():
+        for name, number in dict(zip(names, rn.number_names(names), strict=True)).items():
             if name:
                 yield f"{label}: {number} {'_'.join(name.split())}"
     clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
@@ -371,7 +352,7 @@ def _names(runs: Sequence[Run]) -> Iterable[str]:
         yield f"Clusters: {' '.join(clusters)}"
 
 
-def _records(runs: Sequence[Run]) -> np.ndarray:
+def _records(runs: Sequence[rn.Run]) -> np.ndarray:
     """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1.
 
     Submit time, start and runtime are each rounded once, so no rounding adds to another.
@@ -379,17 +360,17 @@ def _records(runs: Sequence[Run]) -> np.ndarray:
     records = np.full((len(runs), len(swf.FIELDS)), -1.0)
     records[:, swf.JOB] = np.arange(1, len(runs) + 1)
     submit, start, runtime = (
-        np.floor(column(runs, field) + 0.5) for field in ("submit", "start", "runtime")
+        np.floor(rn.column(runs, field) + 0.5) for field in ("submit", "start", "runtime")
     )
     records[:, swf.SUBMIT] = submit - submit[0]
     records[:, swf.WAIT] = np.where(start >= submit, start - submit, -1)
     records[:, swf.RUNTIME] = runtime
-    records[:, swf.ALLOCATED] = column(runs, "size")
+    records[:, swf.ALLOCATED] = rn.column(runs, "size")
     records[:, swf.REQUESTED] = records[:, swf.ALLOCATED]  # no other job could have the rest
-    records[:, swf.ESTIMATE] = column(runs, "estimate")
-    records[:, swf.STATUS] = column(runs, "status")
-    records[:, swf.USER] = number_names([run.user for run in runs])
-    records[:, swf.GROUP] = number_names([run.group for run in runs])
-    records[:, swf.QUEUE] = number_names([run.queue for run in runs])
-    records[:, swf.PARTITION] = number_names([run.partition for run in runs])
+    records[:, swf.ESTIMATE] = rn.column(runs, "estimate")
+    records[:, swf.STATUS] = rn.column(runs, "status")
+    records[:, swf.USER] = rn.number_names([run.user for run in runs])
+    records[:, swf.GROUP] = rn.number_names([run.group for run in runs])
+    records[:, swf.QUEUE] = rn.number_names([run.queue for run in runs])
+    records[:, swf.PARTITION] = rn.number_names([run.partition for run in runs])
     return records

@@ -14,7 +14,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage, Trace
 from bfenv.core.text import counted
 from bfenv.workloads.logs.header import date_at
-from bfenv.workloads.logs.nodes import node_names
+from bfenv.workloads.logs.markers import node_names
 from bfenv.workloads.logs.records import WAIT
 from bfenv.workloads.logs.text import join_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_integer, read_time, rounded

@@ -12,7 +12,7 @@ import numpy as np
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.text import counted
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT
 from bfenv.workloads.logs.cleaning import malformed_warning
 from bfenv.workloads.logs.markers import NUMBERS
 

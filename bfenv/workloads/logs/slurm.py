@@ -70,7 +70,7 @@ def read_sacct(
     eligible: bool = False,
     **options: Unpack[CommonOptions],
 ) -> Trace:
-    """Read the jobs that ran from the output of Slurm's sacct, columns or JSON.
+    """Return the jobs that ran, from the output of Slurm's sacct, columns or JSON.
 
     Make the file with this command; `-r` restricts it to a partition:
 
@@ -95,53 +95,33 @@ def read_sacct(
 
     Users, groups, queues and partitions are numbered by first appearance; no name is kept.
 
-    Parameters
-    ----------
-    path
-        The file, gzipped or not.
-    processors
-        Processors of the machine.
-    timezone
-        Time zone of local times, and of the trace's times of day.
-    resource
-        What a processor is: "cores", "nodes", "gpus", "memory" (GiB) or "billing", of AllocTRES
-        but for the first two; or "dominant", the share of the resource of which a job has most,
-        in cores of its partition.
-    capacity
-        What each partition has, for "dominant": "cpu=512,mem=4T,gpu=64" for all, or
-        "gpu: cpu=512,gpu=64; long: cpu=4096". `processors` is then by default the sum of cpu.
-    fields
-        Columns of a dump without a line of names (`sacct -n`), as given to `-o`. None takes those
-        of the command above if the first line is a job.
-    delimiter
-        What `--delimiter` of sacct was. None finds it between the first two columns.
-    selection
-        Which jobs to take.
-    eligible
-        Take the time from which a job was neither held nor waiting for other jobs as its submit
-        time, instead of Submit.
-    longest
-        Estimate of jobs without a time limit, or their runtime if that is longer: seconds, a
-        duration such as "2d" or "1-12:00", or the limits of partitions, "gpu=2d,long=14d". It is
-        otherwise the longest limit seen in the job's partition.
-    overrun
-        If a runtime exceeds the time limit: "kill" cuts it, as Slurm kills the job, "extend" raises
-        the limit.
-    on_error
-        On a malformed line: "raise", or "skip" it with a warning and count it.
+    Args:
+        path: The file, gzipped or not.
+        processors: Processors of the machine.
+        timezone: Time zone of local times, and of the trace's times of day.
+        resource: What a processor is: "cores", "nodes", "gpus", "memory" (GiB) or "billing", of
+            AllocTRES but for the first two; or "dominant", the share of the resource of which a job
+            has most, in cores of its partition.
+        capacity: What each partition has, for "dominant": "cpu=512,mem=4T,gpu=64" for all, or "gpu:
+            cpu=512,gpu=64; long: cpu=4096". `processors` is then by default the sum of cpu.
+        fields: Columns of a dump without a line of names (`sacct -n`), as given to `-o`. None takes
+            those of the command above if the first line is a job.
+        delimiter: What `--delimiter` of sacct was. None finds it between the first two columns.
+        selection: Which jobs to take.
+        eligible: Take the time from which a job was neither held nor waiting for other jobs as its
+            submit time, instead of Submit.
+        longest: Estimate of jobs without a time limit, or their runtime if that is longer: seconds,
+            a duration such as "2d" or "1-12:00", or the limits of partitions, "gpu=2d,long=14d". It
+            is otherwise the longest limit seen in the job's partition.
+        overrun: If a runtime exceeds the time limit: "kill" cuts it, as Slurm kills the job,
+            "extend" raises the limit.
+        on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
 
-    Returns
-    -------
-    Trace
-        The trace, with SWF records and header.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If columns or jobs are missing, an option is out of range, a line is malformed, or
-        `processors` is None: the message then states how many were in use at once.
+    Raises:
+        FileNotFoundError: If there is no such file.
+        WorkloadError: If columns or jobs are missing, an option is out of range, a line is
+            malformed, or `processors` is None: the message then states how many were in use at
+            once.
     """  # noqa: E501
     taken = options.get("selection", EVERYTHING).partitions
     sizes, processors = sizes_in(resource, capacity, processors, taken)

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+import bfenv.workloads.logs.cleaning as cl
+import bfenv.workloads.logs.header as hd
+import bfenv.workloads.logs.records as at
 from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
@@ -20,41 +23,10 @@ from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
-from bfenv.workloads.logs.cleaning import (
-    DROPPED,
-    Conversion,
-    apply_overrun,
-    check_options,
-    check_processors,
-    count_reasons,
-)
-from bfenv.workloads.logs.header import (
-    SIZES,
-    clock_at,
-    header_of,
-    machine_size,
-    read_labels,
-    start_time,
-)
 from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
 from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
-from bfenv.workloads.logs.records import (
-    ALLOCATED,
-    ESTIMATE,
-    FIELDS,
-    JOB,
-    REQUESTED,
-    RUNTIME,
-    STATUS,
-    SUBMIT,
-    USER,
-    WAIT,
-    Requests,
-    format_records,
-    parse_records,
-    requests_in,
-)
+from bfenv.workloads.logs.records import Requests, format_records, parse_records, requests_in
 from bfenv.workloads.logs.text import read_lines
 
 BLOCK = 1 << 15  # records that are formatted at a time
@@ -71,7 +43,7 @@ def read_swf(
     on_error: str = "raise",
     outages: str = "header",
 ) -> Trace:
-    """Read an SWF file.
+    """Return the trace in an SWF file, named like the file.
 
     Size is the requested processors if positive, or else the allocated ones; the estimate is the
     requested time if positive, or else the run time. Jobs without a submit time, a runtime or a
@@ -87,55 +59,41 @@ def read_swf(
     of the header's TimeZoneString, or of UTC, with a warning if this machine does not know the
     zone.
 
-    Parameters
-    ----------
-    path
-        The file, gzipped or not.
-    processors
-        Processors of the machine. None takes the header's MaxProcs, or else MaxNodes.
-    overrun
-        If a runtime exceeds the estimate: "kill" cuts the runtime, as production systems kill the
-        job, "extend" raises the estimate.
-    on_error
-        On a malformed line: "raise", or "skip" it with a warning and count it.
-    outages
-        "header" reads the lines above, "find" adds what `find_outages` finds in the log's waits,
-        "none" leaves all out.
+    Args:
+        path: The file, gzipped or not.
+        processors: Processors of the machine. None takes the header's MaxProcs, or else MaxNodes.
+        overrun: If a runtime exceeds the estimate: "kill" cuts the runtime, as production systems
+            kill the job, "extend" raises the estimate.
+        on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
+        outages: "header" reads the lines above, "find" adds what `find_outages` finds in the log's
+            waits, "none" leaves all out.
 
-    Returns
-    -------
-    Trace
-        The trace, named like the file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If a line is malformed, no job is left, the machine's size is not known, an option is out of
-        range, or the file cannot be read: a damaged gzip file, or one that swells to more than any
-        log.
+    Raises:
+        FileNotFoundError: If there is no such file.
+        WorkloadError: If a line is malformed, no job is left, the machine's size is not known, an
+            option is out of range, or the file cannot be read: a damaged gzip file, or one that
+            swells to more than any log.
     """
     if not isinstance(path, str | os.PathLike):
         raise WorkloadError(f"path must be the path of a file, got {path!r:.60}")
     path = Path(path)
-    check_options(overrun, on_error)
+    cl.check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
     records, told = _each_once(records)
-    labels = read_labels(header)
+    labels = hd.read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
-    jobs, counts = _find_jobs(path, requests, records[:, WAIT], processors)
-    counts["early_start"] = int(np.sum(records[jobs, WAIT] < -1))
+    jobs, counts = _find_jobs(path, requests, records[:, at.WAIT], processors)
+    counts["early_start"] = int(np.sum(records[jobs, at.WAIT] < -1))
     submit, size, runtime, estimate = (column[jobs] for column in requests)
     missing = estimate <= 0
-    runtime, estimate, changed = apply_overrun(
+    runtime, estimate, changed = cl.apply_overrun(
         runtime, np.where(missing, runtime, estimate), overrun
     )
     records = records[jobs]
     known = read_outages(header, int(submit[0]), processors)
-    user = records[:, USER]
+    user = records[:, at.USER]
     trace = Trace(
         Jobs(
             submit=submit - submit[0],
@@ -148,7 +106,7 @@ def read_swf(
         runtime,
         processors,
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
-        cleaning=Conversion(
+        cleaning=cl.Conversion(
             no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
         ),
         time_of_day=_time_of_day(path, labels, int(submit[0])),
@@ -177,29 +135,22 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
 
     SWF has no place for priorities and requested start times: leaving them out is a warning.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    path
-        The file, gzipped if its name ends in .gz.
-    schedule
-        A schedule of the trace: field 3 is then the wait of each job, and field 5 its size.
+    Args:
+        trace: The trace.
+        path: The file, gzipped if its name ends in .gz.
+        schedule: A schedule of the trace: field 3 is then the wait of each job, and field 5 its
+            size.
 
-    Raises
-    ------
-    WorkloadError
-        If the schedule is that of another trace.
-    BfenvError
-        If the file cannot be written.
+    Raises:
+        WorkloadError: If the schedule is that of another trace.
+        BfenvError: If the file cannot be written.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
-    >>> bfenv.write_swf(trace, "tiny.swf")
-    >>> bfenv.read_swf("tiny.swf").jobs.size
-    array([2, 4])
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
+        >>> bfenv.write_swf(trace, "tiny.swf")
+        >>> bfenv.read_swf("tiny.swf").jobs.size
+        array([2, 4])
     """
     check_trace(trace)
     path, jobs = Path(path), trace.jobs
@@ -215,7 +166,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
     first = int(jobs.submit[0])
     if trace.records is not None:
         first = int(requests_in(trace.records[:1]).submit[0])
-    header = [line for line in header_of(trace, first) if not OUTAGE.match(line)]
+    header = [line for line in hd.header_of(trace, first) if not OUTAGE.match(line)]
     header += outage_lines(trace.outages, first - int(jobs.submit[0]))
     lines = [f"; {line}".rstrip() for line in (re.sub(r"[\r\n]+", " ", line) for line in header)]
     blocks = [_encoded(lines)]
@@ -223,8 +174,8 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
         block = slice(begin, begin + BLOCK)
         records = _records(trace, block, first)
         if schedule is not None:
-            records[:, WAIT] = schedule.wait[block]
-            records[:, ALLOCATED] = jobs.size[block]
+            records[:, at.WAIT] = schedule.wait[block]
+            records[:, at.ALLOCATED] = jobs.size[block]
         blocks.append(_encoded(format_records(records)))
     data = b"".join(blocks)
     write_atomically(path, gzip.compress(data, LEVEL, mtime=0) if path.suffix == ".gz" else data)
@@ -252,28 +203,28 @@ def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
     Lines of equal numbers are the same line again, or the parts of a job that was swapped out or
     checkpointed. Without a line of the whole, the parts are one job of their runtimes in all.
     """
-    _, inverse, count = np.unique(records[:, JOB], return_inverse=True, return_counts=True)
-    several = np.flatnonzero((count[inverse] > 1) & (records[:, JOB] > 0))
-    is_part = np.isin(records[:, STATUS], list(PARTS))
-    wholes = set(records[several][~is_part[several] & (records[several, RUNTIME] > 0), JOB])
+    _, inverse, count = np.unique(records[:, at.JOB], return_inverse=True, return_counts=True)
+    several = np.flatnonzero((count[inverse] > 1) & (records[:, at.JOB] > 0))
+    is_part = np.isin(records[:, at.STATUS], list(PARTS))
+    wholes = set(records[several][~is_part[several] & (records[several, at.RUNTIME] > 0), at.JOB])
     keep, counts = np.ones(len(records), dtype=bool), {"duplicates": 0, "parts": 0}
     seen: set[bytes] = set()
     begun: dict[tuple[float, float], int] = {}
     for i in several.tolist():
-        line, job = records[i].tobytes(), float(records[i, JOB])
+        line, job = records[i].tobytes(), float(records[i, at.JOB])
         if line in seen:
             why = "duplicates"
-        elif is_part[i] and (job in wholes or (job, records[i, ALLOCATED]) in begun):
+        elif is_part[i] and (job in wholes or (job, records[i, at.ALLOCATED]) in begun):
             why = "parts"
             if job not in wholes:
-                whole = records[begun[job, records[i, ALLOCATED]]]
-                whole[RUNTIME] += max(records[i, RUNTIME], 0)
-                whole[STATUS] = PARTS[records[i, STATUS]]
+                whole = records[begun[job, records[i, at.ALLOCATED]]]
+                whole[at.RUNTIME] += max(records[i, at.RUNTIME], 0)
+                whole[at.STATUS] = PARTS[records[i, at.STATUS]]
         else:
             why = ""
             if is_part[i]:
-                begun[job, records[i, ALLOCATED]] = i
-                records[i, STATUS] = PARTS[records[i, STATUS]]
+                begun[job, records[i, at.ALLOCATED]] = i
+                records[i, at.STATUS] = PARTS[records[i, at.STATUS]]
         seen.add(line)
         if why:
             keep[i] = False
@@ -283,15 +234,15 @@ def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
 
 def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
     """Return the size of the machine, as given or as in the header."""
-    processors = machine_size(labels) if processors is None else processors
+    processors = hd.machine_size(labels) if processors is None else processors
     if processors is None:
-        known = [f"{label}: {labels[label]}" for label in SIZES if label in labels]
+        known = [f"{label}: {labels[label]}" for label in hd.SIZES if label in labels]
         what = f"{known[0]!r:.60} is not a size" if known else "no MaxProcs or MaxNodes"
         raise WorkloadError(
             f"{path}: {what} in the header; set the number of processors, as in "
             f"{path}:processors=1024"
         )
-    return check_processors(f"{path}: processors", processors)
+    return cl.check_processors(f"{path}: processors", processors)
 
 
 def _find_jobs(
@@ -313,7 +264,9 @@ def _find_jobs(
         usable &= ~fault
     jobs = np.flatnonzero(usable)
     if len(jobs) == 0:
-        reasons = ", ".join(f"{why}: {count:,}" for count, why in count_reasons(counts, DROPPED))
+        reasons = ", ".join(
+            f"{why}: {count:,}" for count, why in cl.count_reasons(counts, cl.DROPPED)
+        )
         raise WorkloadError(f"{path}: the trace is empty: no usable job line ({reasons})")
     counts["reordered"] = int(np.sum(np.diff(submit[jobs]) < 0))
     return jobs[np.argsort(submit[jobs], kind="stable")], counts
@@ -321,9 +274,9 @@ def _find_jobs(
 
 def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:
     """Return the local time of day at which a job is submitted, or with a warning that of UTC."""
-    clock = clock_at(labels, submit)
+    clock = hd.clock_at(labels, submit)
     if clock is None:
-        clock = (start_time(labels) + submit) % DAY
+        clock = (hd.start_time(labels) + submit) % DAY
         warnings.warn(
             f"{path}: no local time is known in zone {labels['TimeZoneString']!r}; "
             "times of day are in UTC",
@@ -345,23 +298,23 @@ def _records(trace: Trace, block: slice, first: int) -> np.ndarray:
     own_submit, own_size = jobs.submit[block] - jobs.submit[0] + first, jobs.size[block]
     own_runtime, own_estimate = trace.runtime[block], jobs.estimate[block]
     if trace.records is None:
-        records = np.full((len(own_size), len(FIELDS)), -1.0)
-        records[:, JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
-        records[:, SUBMIT] = own_submit
-        records[:, RUNTIME] = own_runtime
-        records[:, ALLOCATED] = records[:, REQUESTED] = own_size
-        records[:, ESTIMATE] = own_estimate
+        records = np.full((len(own_size), len(at.FIELDS)), -1.0)
+        records[:, at.JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
+        records[:, at.SUBMIT] = own_submit
+        records[:, at.RUNTIME] = own_runtime
+        records[:, at.ALLOCATED] = records[:, at.REQUESTED] = own_size
+        records[:, at.ESTIMATE] = own_estimate
         user = jobs.user[block]
-        records[:, USER] = np.where(user < 0, -1, user + 1)
+        records[:, at.USER] = np.where(user < 0, -1, user + 1)
         return records
     records = trace.records[block].copy()
     submit, size, runtime, estimate = requests_in(records)
     estimate = np.where(estimate > 0, estimate, runtime)
     changed = submit != own_submit
-    records[changed, SUBMIT] = own_submit[changed]
+    records[changed, at.SUBMIT] = own_submit[changed]
     changed = size != own_size
-    records[changed, REQUESTED] = own_size[changed]
+    records[changed, at.REQUESTED] = own_size[changed]
     changed = (np.minimum(runtime, estimate) != own_runtime) | (estimate != own_estimate)
-    records[changed, RUNTIME] = own_runtime[changed]
-    records[changed, ESTIMATE] = own_estimate[changed]
+    records[changed, at.RUNTIME] = own_runtime[changed]
+    records[changed, at.ESTIMATE] = own_estimate[changed]
     return records

@@ -54,7 +54,7 @@ def read_columns(
     delimiter: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Trace:
-    r"""Read the jobs of a table: text with a line of column names, or Parquet.
+    r"""Return the jobs of a table: text with a line of column names, or Parquet.
 
     Each row is a job, or counted in `trace.cleaning`. A field in quotes may have line breaks.
 
@@ -64,43 +64,30 @@ def read_columns(
     "Unknown" or 1970-01-01 is that of a job that never started. Users, groups, queues and
     partitions are numbered by first appearance; no name is kept.
 
-    Parameters
-    ----------
-    path
-        The file, text gzipped or not.
-    mapping
-        The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required are submit,
-        size, and runtime or both start and end. Optional are estimate, user, group, account, queue,
-        partition, cluster, nodes, and job, its id. Other columns are ignored.
-    delimiter
-        One character. None chooses that of , ; tab | which is most frequent in the first line.
-    **options : ReaderOptions
-        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+    Args:
+        path: The file, text gzipped or not.
+        mapping: The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required
+            are submit, size, and runtime or both start and end. Optional are estimate, user, group,
+            account, queue, partition, cluster, nodes, and job, its id. Other columns are ignored.
+        delimiter: One character. None chooses that of , ; tab | which is most frequent in the first
+            line.
+        **options: As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
-    Returns
-    -------
-    Trace
-        The trace, with SWF records and header.
+    Raises:
+        FileNotFoundError: If there is no such file.
+        WorkloadError: If columns or jobs are missing, an option is out of range, a line is
+            malformed, Parquet cannot be read without pyarrow, or `processors` is None: the message
+            then states how many were in use at once.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If columns or jobs are missing, an option is out of range, a line is malformed, Parquet
-        cannot be read without pyarrow, or `processors` is None: the message then states how many
-        were in use at once.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from bfenv.workloads import read_columns
-    >>> text = "job,queued,began,ended,cores\n7,0,10,70,4\n8,5,70,100,2\n"
-    >>> written = Path("jobs.csv").write_text(text)
-    >>> mapping = {"submit": "queued", "start": "began", "end": "ended", "size": "cores"}
-    >>> trace = read_columns("jobs.csv", mapping, processors=4)
-    >>> trace.runtime
-    array([60, 30])
+    Examples:
+        >>> from pathlib import Path
+        >>> from bfenv.workloads import read_columns
+        >>> text = "job,queued,began,ended,cores\n7,0,10,70,4\n8,5,70,100,2\n"
+        >>> written = Path("jobs.csv").write_text(text)
+        >>> mapping = {"submit": "queued", "start": "began", "end": "ended", "size": "cores"}
+        >>> trace = read_columns("jobs.csv", mapping, processors=4)
+        >>> trace.runtime
+        array([60, 30])
     """
     return convert(path, open_columns(path, mapping, delimiter), **options)
 

@@ -11,12 +11,11 @@ W(t) the points passed from midnight to t, job i arrives when W(t_i) = W(t_(i-1)
 t is rounded to whole seconds only at the end. The authors' program rounds it down at every arrival,
 but not its position in the day, so that its days drift by 1.4 hours in 10,000 jobs.
 
-References
-----------
-U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
-characteristics of rigid jobs", J. Parallel and Distributed Computing 63(11), 1105-1122, 2003,
-doi:10.1016/S0743-7315(03)00108-4. The numbers are those of the authors' program m_lublin99.c, and
-so are the names in `Parameters`.
+References:
+    U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
+    characteristics of rigid jobs", J. Parallel and Distributed Computing 63(11), 1105-1122, 2003,
+    doi:10.1016/S0743-7315(03)00108-4. The numbers are those of the authors' program m_lublin99.c,
+    and so are the names in `Parameters`.
 """
 
 import math
@@ -29,7 +28,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT
 
 SLOTS = 48  # per day
 SLOT = HOUR // 2  # seconds

@@ -9,8 +9,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import DAY, HOUR
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads.arguments import check_load
-from bfenv.workloads.limits import MOST_JOBS, MOST_PROCESSORS
+from bfenv.workloads.arguments import MOST_JOBS, MOST_PROCESSORS, check_load
 from bfenv.workloads.models import modal_estimates
 from bfenv.workloads.models.lublin_feitelson import TYPELESS, Parameters, generate, scaled
 from bfenv.workloads.options import Seconds
@@ -37,63 +36,41 @@ def lublin(
     p_pow2: float | None = None,
     pa: float | None = None,
 ) -> Trace:
-    """Generate rigid jobs by the Lublin-Feitelson model.
+    """Return rigid jobs of the Lublin-Feitelson model, with users unknown.
 
     All days are alike: the model has no weekends.
 
-    Parameters
-    ----------
-    procs
-        Processors of the machine.
-    jobs
-        Number of jobs.
-    load
-        Offered load, counted from `start_hour` o'clock before the first job. None keeps the load
-        of the sample. `Trace.offered_load`, as in rows and in `bfenv workloads info`, counts from
-        the first submission, so that of a short trace can be higher: use `with_load` to reach a
-        load by that definition.
-    seed
-        Random seed.
-    estimates
-        Model of the estimates: "tsafrir", modal estimates; "doubled", twice those; or another
-        model of `with_estimates`, on the runtimes of the Lublin-Feitelson model.
-    emax : int
-        Longest modal estimate, in seconds. Longer runtimes are cut to it.
-    emax_share
-        Share of the jobs whose modal estimate is `emax`.
-    factor, exact_share
-        Parameters of the other models of estimates.
-    typed
-        Mix interactive and batch jobs, each with parameters of their own.
-    start_hour
-        Hour of the day at which the sample begins, 0 to 23.
-    p_serial
-        Share of serial jobs, None as published. This and the following are parameters of the
-        model without types.
-    p_pow2
-        Share of parallel jobs whose size is a power of two, None as published.
-    pa
-        Slope that ties runtime to size, at most 0: the lower, the closer the tie. None as
-        published.
+    Args:
+        procs: Processors of the machine.
+        jobs: Number of jobs.
+        load: Offered load, counted from `start_hour` o'clock before the first job. None keeps the
+            load of the sample. `Trace.offered_load`, as in rows and in `bfenv workloads info`,
+            counts from the first submission, so that of a short trace can be higher: use
+            `with_load` to reach a load by that definition.
+        seed: Random seed.
+        estimates: Model of the estimates: "tsafrir", modal estimates; "doubled", twice those; or
+            another model of `with_estimates`, on the runtimes of the Lublin-Feitelson model.
+        emax: Longest modal estimate, in seconds. Longer runtimes are cut to it.
+        emax_share: Share of the jobs whose modal estimate is `emax`.
+        factor, exact_share: Parameters of the other models of estimates.
+        typed: Mix interactive and batch jobs, each with parameters of their own.
+        start_hour: Hour of the day at which the sample begins, 0 to 23.
+        p_serial: Share of serial jobs, None as published. This and the following are parameters of
+            the model without types.
+        p_pow2: Share of parallel jobs whose size is a power of two, None as published.
+        pa: Slope that ties runtime to size, at most 0: the lower, the closer the tie. None as
+            published.
 
-    Returns
-    -------
-    Trace
-        The trace, with users unknown.
+    Raises:
+        UnknownNameError: If there is no such model of estimates.
+        WorkloadError: If a value is out of range, or an option belongs to another model of
+            estimates.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such model of estimates.
-    WorkloadError
-        If a value is out of range, or an option belongs to another model of estimates.
-
-    Examples
-    --------
-    >>> from bfenv.workloads import lublin
-    >>> trace = lublin(procs=128, jobs=500, seed=7)
-    >>> len(trace), trace.processors, int(trace.jobs.size.max()) <= 128
-    (500, 128, True)
+    Examples:
+        >>> from bfenv.workloads import lublin
+        >>> trace = lublin(procs=128, jobs=500, seed=7)
+        >>> len(trace), trace.processors, int(trace.jobs.size.max()) <= 128
+        (500, 128, True)
     """
     _check(procs, jobs, load, seed, estimates, emax, emax_share)
     modal = estimates in MODAL

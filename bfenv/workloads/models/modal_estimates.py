@@ -3,11 +3,10 @@
 Users choose round numbers: twenty "head" values serve 89 % of the jobs, a long "tail" of others the
 rest. The values are then dealt to the jobs at random, never below the runtime.
 
-References
-----------
-D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling
-Strategies for Parallel Processing (JSSPP), LNCS 3834, 1-35, 2005, doi:10.1007/11605300_1. Where
-the paper and the authors' program est_model differ, this module follows the program.
+References:
+    D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling
+    Strategies for Parallel Processing (JSSPP), LNCS 3834, 1-35, 2005, doi:10.1007/11605300_1. Where
+    the paper and the authors' program est_model differ, this module follows the program.
 """
 
 import math
@@ -19,7 +18,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import HOUR, MINUTE
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT
 from bfenv.workloads.models.simple_estimates import check_seconds
 
 HEAD = 20  # values

@@ -8,13 +8,12 @@ All functions take runtimes, or users' estimates, as (n,) int seconds of at leas
 estimates as (n,) int64 seconds, rounded. `rng` is the source of all randomness. An argument that is
 out of range is a WorkloadError.
 
-References
-----------
-D. Zotkin, P. J. Keleher and D. Perkovic, "Attacking the bottlenecks of backfilling schedulers",
-Cluster Computing 3(4), 245-254, 2000, doi:10.1023/A:1019088401217.
+References:
+    D. Zotkin, P. J. Keleher and D. Perkovic, "Attacking the bottlenecks of backfilling schedulers",
+    Cluster Computing 3(4), 245-254, 2000, doi:10.1023/A:1019088401217.
 
-D. Tsafrir, "Using inaccurate estimates accurately", Job Scheduling Strategies for Parallel
-Processing (JSSPP), 2010.
+    D. Tsafrir, "Using inaccurate estimates accurately", Job Scheduling Strategies for Parallel
+    Processing (JSSPP), 2010.
 """
 
 from typing import Literal

@@ -6,10 +6,9 @@ uniform here as well. With all jobs submitted at once, their Table 5 then comes 
 45.9 million seconds under FCFS and of 28.0 under EASY with exact estimates, against their 46.12 and
 28.07. Arrivals are a Poisson process, at a load at which their on-line Table 3 comes out for EASY.
 
-References
-----------
-D. Zotkin, P. J. Keleher and D. Perkovic, "Attacking the bottlenecks of backfilling schedulers",
-Cluster Computing 3(4), 245-254, 2000, section 3, doi:10.1023/A:1019088401217.
+References:
+    D. Zotkin, P. J. Keleher and D. Perkovic, "Attacking the bottlenecks of backfilling schedulers",
+    Cluster Computing 3(4), 245-254, 2000, section 3, doi:10.1023/A:1019088401217.
 """
 
 import numpy as np
@@ -18,38 +17,25 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads.arguments import check_load
-from bfenv.workloads.limits import LARGEST_EXACT, MOST_JOBS, MOST_PROCESSORS
+from bfenv.workloads.arguments import LARGEST_EXACT, MOST_JOBS, MOST_PROCESSORS, check_load
 
 SHORTEST, LONGEST = MINUTE, 240 * MINUTE
 
 
 def sud(procs: int = 256, jobs: int = 18_415, load: float = 0.78, seed: int = 0) -> Trace:
-    """Generate SUD, the synthetic uniform distribution, with exact estimates.
+    """Return jobs of SUD, the synthetic uniform distribution, with exact estimates.
 
     Runtimes are uniform from 1 to 240 minutes, sizes uniform from 1 to `procs`, and arrivals a
     Poisson process.
 
-    Parameters
-    ----------
-    procs
-        Processors of the machine.
-    jobs
-        Number of jobs.
-    load
-        Offered load.
-    seed
-        Random seed.
+    Args:
+        procs: Processors of the machine.
+        jobs: Number of jobs.
+        load: Offered load.
+        seed: Random seed.
 
-    Returns
-    -------
-    Trace
-        The trace, with users unknown.
-
-    Raises
-    ------
-    WorkloadError
-        If a value is out of range.
+    Raises:
+        WorkloadError: If a value is out of range.
     """
     check_integer("sud: procs", procs, 1, MOST_PROCESSORS, error=WorkloadError)
     check_integer("sud: jobs", jobs, 1, MOST_JOBS, error=WorkloadError)

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents.search.evolution import (
-    FEATURES,
-    MOST_UNITS,
-    EvolutionSearch,
-    linear_order,
-    network_order,
-)
+import bfenv.agents.search.evolution as ev
 from bfenv.agents.search.template import read_template
 from bfenv.knowledge.user_history import NAMES
 
-WIDTH = 2 + len(FEATURES)  # of the row of a hidden unit
+WIDTH = 2 + len(ev.FEATURES)  # of the row of a hidden unit
 
 
 NUMPY = {"log": np.log, "exp": np.exp}
@@ -27,22 +21,22 @@ def written(weights):
     return np.array([float(f"{weight:.4g}") for weight in weights])
 
 
-@pytest.mark.parametrize("hidden", [0, 1, MOST_UNITS])
+@pytest.mark.parametrize("hidden", [0, 1, ev.MOST_UNITS])
 def test_values(hidden):
     """A scorer has the values of its matrices, to rounding; tanh units have the same order."""
     generator = np.random.default_rng(hidden)
     names = {name: generator.uniform(1, 50, 30) for name in NAMES}
-    features = np.array([eval(text, NUMPY, names) for text in FEATURES]).T
-    size = hidden * WIDTH if hidden else len(FEATURES)
+    features = np.array([eval(text, NUMPY, names) for text in ev.FEATURES]).T
+    size = hidden * WIDTH if hidden else len(ev.FEATURES)
     weights = 0.3 * generator.standard_normal(size)
     if not hidden:
         expected = features @ written(weights)
-        assert eval(linear_order(weights), NUMPY, names) == pytest.approx(expected, rel=1e-12)
+        assert eval(ev.linear_order(weights), NUMPY, names) == pytest.approx(expected, rel=1e-12)
         return
     outer, bias, inner = np.split(written(weights).reshape(hidden, WIDTH), [1, 2], axis=1)
     sums = features @ inner.T + bias.T
     expected = (1 / (1 + np.exp(sums))) @ outer[:, 0]
-    found = eval(network_order(weights), NUMPY, names)
+    found = eval(ev.network_order(weights), NUMPY, names)
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-14)
     as_tanh = (outer[:, 0].sum() - np.tanh(sums / 2) @ outer[:, 0]) / 2
     assert as_tanh == pytest.approx(expected, rel=1e-12, abs=1e-14)
@@ -52,11 +46,11 @@ def test_values(hidden):
 def test_largest_network(covariance):
     """The largest network is a policy, from the first generation on and after many."""
     pytest.importorskip("cma")
-    search = EvolutionSearch(
+    search = ev.EvolutionSearch(
         read_template("guard={1:2}"),
         np.random.default_rng(1),
         population=4,
-        hidden=MOST_UNITS,
+        hidden=ev.MOST_UNITS,
         covariance=covariance,
     )
     for _ in range(8):
@@ -64,5 +58,5 @@ def test_largest_network(covariance):
         search.tell([float(len(policy)) for policy in policies])
     for policy in policies:
         assert bfenv.find_policy(policy).stateful
-        assert len(re.findall(r"exp\(", policy)) == MOST_UNITS
+        assert len(re.findall(r"exp\(", policy)) == ev.MOST_UNITS
     assert (np.ndim(search.strategy.C) == 2) == (covariance == "full")  # else one scale per weight

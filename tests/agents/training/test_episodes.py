@@ -6,7 +6,7 @@ import pytest
 from bfenv.agents.seen_jobs import count_seen, spans_of
 from bfenv.agents.training import change, find_settings
 from bfenv.agents.training.episodes import Episodes, make_envs, separate_splits
-from bfenv.agents.training.validation import Validation
+from bfenv.agents.training.run_folder import Validation
 from bfenv.core.errors import BfenvError
 from bfenv.envs.episode_source import EpisodeSource
 from bfenv.workloads.transform import split_range

@@ -7,7 +7,7 @@ from bfenv.agents.agent_names import open_agent
 from bfenv.agents.card import POLICY, read_card
 from bfenv.agents.search.objective import WAIT_MARGIN, Score
 from bfenv.agents.search.search_result import rank
-from bfenv.agents.training import change, find_settings, validation
+from bfenv.agents.training import change, find_settings, run_folder
 from bfenv.agents.training.curves import read_curves
 from bfenv.agents.training.es import train
 from bfenv.core.errors import BfenvError
@@ -92,4 +92,4 @@ def test_margin():
     assert WAIT_MARGIN < 2
     near, far = WAIT_MARGIN, WAIT_MARGIN + 0.01
     assert rank(Score(0.0, 1.0, near)) < rank(Score(-2.0, 0.1, far))
-    assert validation.Score(1.0, near, 0, 0).rank < validation.Score(0.1, far, 0, 0).rank
+    assert run_folder.Score(1.0, near, 0, 0).rank < run_folder.Score(0.1, far, 0, 0).rank

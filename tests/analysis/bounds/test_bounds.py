@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.analysis import metrics
 from bfenv.analysis.bounds import offline
-from bfenv.analysis.bounds.certificate import Certificate, certify
-from bfenv.analysis.bounds.costs import COSTS, job_costs
+from bfenv.analysis.bounds.certificate import COSTS, Certificate, certify, job_costs
 from bfenv.analysis.bounds.offline import offline_schedule
-from bfenv.analysis.bounds.preemption import preemptive_prices
-from bfenv.analysis.bounds.prices import lower_bound
+from bfenv.analysis.bounds.prices import lower_bound, preemptive_prices
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Outage
 from tests.conftest import small_traces

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.leaderboard.report.markdown import BEGIN, END, render_markdown
+from bfenv.leaderboard.report.ranking import BEGIN, END, render_markdown
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 
@@ -145,3 +145,45 @@ def test_published_leaderboard(run, tmp_path):
     assert words[-2:] == ["--out", "board"]
     assert run(*words[:-1], tmp_path / "board")[0] == 0
     assert run("leaderboard", "report", tmp_path / "board", "-f", "markdown")[1] == block
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    return make_store(tmp_path_factory.mktemp("export") / "exported")
+
+
+def test_rows(run, exported, tmp_path):
+    """Rows are exported as CSV and as lines of JSON."""
+    text = run("leaderboard", "export", exported)[1]
+    assert len(list(csv.DictReader(io.StringIO(text)))) == 16
+    out = tmp_path / "rows.jsonl"
+    assert run("leaderboard", "export", exported, "--format", "jsonl", "--out", out)[0] == 0
+    assert len([json.loads(line) for line in out.read_text().splitlines()]) == 16
+    status, _, error = run("leaderboard", "export", exported, "--out", out)
+    assert status == 2 and "--force" in error
+
+
+def test_schedules(run, exported, tmp_path):
+    """Schedules are exported to a folder, each in a file of its own."""
+    folder = tmp_path / "swf"
+    assert run("leaderboard", "export", exported, "-f", "swf", "-o", folder)[0] == 0
+    (one,) = folder.glob("easy_lublin-64*.swf.gz")
+    trace = bfenv.load_workload("lublin:procs=64,jobs=600,load=0.8,seed=0")
+    waits = bfenv.simulate(trace, "easy").wait
+    assert bfenv.read_swf(one).records[:, 2].tolist() == waits.tolist()
+    assert len(list(folder.iterdir())) == 16
+    assert "--out" in run("leaderboard", "export", exported, "-f", "batsim")[2]
+    assert "--force" in run("leaderboard", "export", exported, "-f", "batsim", "-o", folder)[2]
+    assert run("leaderboard", "export", exported, "-f", "batsim", "-o", folder, "--force")[0] == 0
+    assert len(list(folder.glob("*_jobs.csv"))) == 16
+
+
+def test_missing_schedule(run, tmp_path):
+    """A schedule that cannot be made is reported, and the others are written."""
+    folder = make_store(tmp_path / "exported", policies=("easy", "fcfs"))
+    (changed, *_) = sorted((folder / "rows").glob("*easy*"))
+    row = json.loads(changed.read_text())
+    changed.write_text(json.dumps(row | {"workload_hash": "sha256:" + "0" * 64}))
+    status, _, error = run("leaderboard", "export", folder, "--format", "swf", "-o", tmp_path / "o")
+    assert status == 2 and re.search(r"1 of 4 schedules .* easy on", error)
+    assert len(list((tmp_path / "o").iterdir())) == 3

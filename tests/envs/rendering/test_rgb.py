@@ -10,7 +10,7 @@ import pytest
 import bfenv
 from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.rendering import canvas, render_image
+from bfenv.envs.rendering import render_image, rgb
 from bfenv.envs.rendering.rgb import EDGE, INK, JOBS, OUTAGE, PAST, PLOT, Axes
 from bfenv.envs.rendering.snapshot import horizon, take_snapshot
 from tests.envs.playing import FREE, whole
@@ -99,7 +99,7 @@ def test_outages():
 
 def test_without_pillow(monkeypatch):
     """Without Pillow the error says what to install."""
-    canvas._pillow.cache_clear()
+    rgb._pillow.cache_clear()
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(bfenv.BfenvError, match=r"pip install 'bfenv\[render\]'"):
         small("rgb_array").render()

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bfenv.evaluation.page.markup import element, escaped, short
 from bfenv.evaluation.page.plot import signed_scale
 
 SECONDS = st.floats(-1e18, 1e18)
@@ -23,3 +24,25 @@ def test_signed_scale(values):
     places = [position(value) for value in sorted([*values, 0.0])]
     assert places == sorted(places)
     assert all(0 <= place <= 1 for place in places)
+
+
+def test_element():
+    """Everything that is not markup is escaped."""
+    assert element("p", "<b>", title='"&"') == '<p title="&quot;&amp;&quot;">&lt;b&gt;</p>'
+    assert element("p", element("b", "x"), None, ["<", element("i")]) == (
+        "<p><b>x</b>&lt;<i></i></p>"
+    )
+    assert element("input", class_="x", data_p=1, checked=True, open=False, title=None) == (
+        '<input class="x" data-p="1" checked>'
+    )
+
+
+def test_escaped():
+    """Characters that act without being visible are replaced."""
+    assert escaped("a\x00b\u202e") == "a\ufffdb\ufffd"
+
+
+def test_short():
+    """Long text is cut."""
+    assert short("a" * 34) == "a" * 34
+    assert short("a" * 35) == "a" * 33 + "…"

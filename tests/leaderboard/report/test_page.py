@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfenv.analysis.comparison import STARVES
-from bfenv.evaluation.reference import longest_ratio, rows_by_run, starves
-from bfenv.leaderboard.report.markdown import render_markdown
-from bfenv.leaderboard.report.ranking import ranked
+from bfenv.evaluation.summary import longest_ratio, rows_by_run, starves
+from bfenv.leaderboard.report.ranking import ranked, render_markdown
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import Page, page_of
 from tests.leaderboard.stores import write_store

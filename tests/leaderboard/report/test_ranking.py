@@ -1,15 +1,24 @@
 """The ranking in words."""
 
+import re
 from types import SimpleNamespace
 
-from bfenv.leaderboard.report.markdown import render_markdown
+import pytest
+
+import bfenv
+import bfenv.leaderboard.report.ranking as ranking
+from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.report.ranking import (
-    SHARED_RANK,
-    agent_notes,
-    failures,
-    foresight_notes,
+    BEGIN,
+    END,
+    TEXT_COLUMNS,
+    escaped,
+    notes,
     ranked,
-    version_notes,
+    render_markdown,
+    title,
+    with_block,
+    write_readme,
 )
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import page_of
@@ -29,7 +38,7 @@ def test_agent_notes():
         row("easy", "policy", decisions=100.0, outside_window=1.0, replaced_actions=9.0),
         row("old", mean_wait=1.0),
     ]
-    outside, replaced = agent_notes(rows)
+    outside, replaced = ranking.agent_notes(rows)
     assert outside.startswith("a.zip: at 30.0 % of its decisions jobs waited outside")
     assert replaced.startswith("a.zip: 10.0 % of its choices were illegal")
 
@@ -43,7 +52,7 @@ def made_by(sources="a", commit="c", **others):
 def test_version_notes():
     """Other sources and programs are pointed out, another commit of the same sources is not."""
     first = made_by()
-    assert version_notes([first, made_by(), made_by(commit="d"), made_by(torch="5")]) == []
+    assert ranking.version_notes([first, made_by(), made_by(commit="d"), made_by(torch="5")]) == []
     for other, text in [
         (made_by("b"), "bfenv 1 (a), 1 (b)."),
         (made_by(None), "bfenv 1 (a), 1 (c)."),
@@ -51,15 +60,15 @@ def test_version_notes():
         (made_by(numba=None), "numba 3, unknown."),
         (made_by("b", python="5"), "bfenv 1 (a), 1 (b); python 4, 5."),
     ]:
-        (note,) = version_notes([first, other])
+        (note,) = ranking.version_notes([first, other])
         assert "several versions" in note and note.endswith(f"same results: {text}")
-    assert len(version_notes([made_by(torch="5"), made_by(torch="6")])) == 1
+    assert len(ranking.version_notes([made_by(torch="5"), made_by(torch="6")])) == 1
 
 
 def test_random_agent():
     """An agent that learns nothing is not to be trained."""
     rows = [row("random:window=4", decisions=10.0, outside_window=0.5)]
-    (note,) = agent_notes(rows)
+    (note,) = ranking.agent_notes(rows)
     assert note.endswith("outside the window") and "train" not in note
 
 
@@ -70,7 +79,7 @@ def test_failures():
         SimpleNamespace(policy=policy, workload="w", seed=seed, error=error)
         for policy, seed, error in runs
     ]
-    assert failures(rows) == [
+    assert ranking.failures(rows) == [
         "a on w, seed 0 and 2 other runs: no", "a on w, seed 3: late", "b on w, seed 0: no",
     ]  # fmt: skip
 
@@ -79,13 +88,13 @@ def test_shared_rank(rows, tmp_path):
     """The rule of shared ranks stands below a table that has some, and below no other."""
     own = [row | {"policy": "copy"} for row in rows.values() if row["policy"] == "fcfs"]
     leaderboard = read_leaderboard(write_store(tmp_path / "all", [*rows.values(), *own]))
-    ranks = [line.rank for line in ranked(leaderboard)]
+    ranks = [line.rank for line in ranking.ranked(leaderboard)]
     assert len(set(ranks)) < len(ranks)
-    assert SHARED_RANK in render_markdown(leaderboard) + page_of(leaderboard)
+    assert ranking.SHARED_RANK in ranking.render_markdown(leaderboard) + page_of(leaderboard)
     pair = [row for row in rows.values() if row["policy"] in ("fcfs", "easy")]
     leaderboard = read_leaderboard(write_store(tmp_path / "two", pair))
-    assert [line.rank for line in ranked(leaderboard)] == [1, 2]
-    assert SHARED_RANK not in render_markdown(leaderboard)
+    assert [line.rank for line in ranking.ranked(leaderboard)] == [1, 2]
+    assert ranking.SHARED_RANK not in ranking.render_markdown(leaderboard)
 
 
 def test_foresight_notes():
@@ -95,7 +104,7 @@ def test_foresight_notes():
         SimpleNamespace(policy=name, foresight=foresight)
         for name, foresight in zip(["a:b", "a:b", "c:d", "easy"], found, strict=True)
     ]
-    assert foresight_notes(rows) == ["a:b: not tested for foresight: two runs differ"]
+    assert ranking.foresight_notes(rows) == ["a:b: not tested for foresight: two runs differ"]
 
 
 def test_single_run(rows, tmp_path):
@@ -103,7 +112,7 @@ def test_single_run(rows, tmp_path):
     silent = {"rank", "95 % interval", "runs", "failed"}
     single = [row for (_, workload), row in rows.items() if workload == "lublin-64-0.8"]
     leaderboard = read_leaderboard(write_store(tmp_path / "one", single))
-    page, text = page_of(leaderboard), render_markdown(leaderboard)
+    page, text = page_of(leaderboard), ranking.render_markdown(leaderboard)
     table = page.partition('<section id="ranking"')[2].partition("</table>")[0]
     assert not any(f">{name}</th>" in table for name in silent) and "bounded slowdown" in table
     assert "| rank |" not in text and "| bounded slowdown |" in text
@@ -112,3 +121,85 @@ def test_single_run(rows, tmp_path):
     table = page_of(leaderboard).partition('<section id="ranking"')[2].partition("</table>")[0]
     assert all(f">{name}</th>" in table for name in silent)
     assert "There are no ranks" not in page_of(leaderboard)
+
+
+def test_ranking(leaderboard):
+    """The policies are in the order of the ranking, with a cell for each column."""
+    text = render_markdown(leaderboard)
+    names = re.findall(r"^\| ([a-z0-9-]+) \|", text, re.M)
+    assert names == ["policy", *(line.policy for line in ranked(leaderboard))]
+    cells = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert cells == {len(TEXT_COLUMNS) + 1}
+    assert text.startswith(f"**{escaped(title(leaderboard))}**")
+    assert title(leaderboard) == "test-v1: 8 policies on 2 workloads, 16 runs"
+
+
+def test_starving_policy_is_marked(rows, tmp_path):
+    """A policy that starves is marked wherever its mean is; over twice EASY's wait is starving."""
+    for (policy, _), row in rows.items():
+        row["metrics"]["max_wait"] = 200.0 if policy == "los" else 100.0
+    before = read_leaderboard(write_store(tmp_path / "no", rows.values()))
+    assert "starves" not in render_markdown(before)
+    assert not any(line.starves for line in ranked(before))
+    rows["los", "lublin-64-0.8"]["metrics"]["max_wait"] = 201.0
+    text = render_markdown(read_leaderboard(write_store(tmp_path / "yes", rows.values())))
+    (line,) = (line for line in text.splitlines() if line.startswith("| los |"))
+    is_marked = [cell.strip().endswith("\\*") for cell in line.split("|")[1:-1]]
+    assert [column.lines.split()[0] for column, mark in zip(TEXT_COLUMNS, is_marked, strict=True)
+            if mark] == ["slowdown", "bounded", "mean", "longest"]  # fmt: skip
+    assert text.count("\\*") == 5 and "over 2 times EASY's" in text
+
+
+def test_failed_rows(rows, tmp_path):
+    """Failed rows are listed with their error, and their policy has no rank."""
+    row = rows["los", "lublin-64-0.8"]
+    row |= {"status": "failed", "error": "illegal <start> of job 7", "metrics": {}, "versus": {}}
+    row |= {"classes": {}, "curves": {}}
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    assert (ranked(leaderboard)[-1].policy, ranked(leaderboard)[-1].rank) == ("los", None)
+    assert "illegal &lt;start&gt; of job 7" in render_markdown(leaderboard)
+
+
+def test_several_versions(rows, tmp_path):
+    """Rows made by several versions of bfenv are not compared without a note."""
+    versions = f"{bfenv.__version__} (None)"
+    before = read_leaderboard(write_store(tmp_path / "one", rows.values()))
+    assert not any(versions in note for note in notes(before, ranked(before)))
+    rows["los", "lublin-64-0.8"]["commit"] = "f" * 40
+    after = read_leaderboard(write_store(tmp_path / "two", rows.values()))
+    (note,) = (note for note in notes(after, ranked(after)) if versions in note)
+    assert "f" * 40 in note
+
+
+def test_markdown_single_run(rows, tmp_path):
+    """On a single run all policies share rank 1, and a note says that there are no ranks."""
+    one = [row for (_, workload), row in rows.items() if workload == "lublin-64-0.8"]
+    assert len({row["seed"] for row in one}) == 1
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", one))
+    assert {line.rank for line in ranked(leaderboard)} == {1}
+    assert any("There are no ranks" in note for note in notes(leaderboard, ranked(leaderboard)))
+
+
+def test_escaped():
+    """Text has no markup left, and is one line."""
+    assert escaped("a|b\n<c>_`d`") == "a\\|b &lt;c&gt;\\_\\`d\\`"
+
+
+def test_readme(tmp_path):
+    """A README is changed between its marks only, and keeps its line ends."""
+    path = tmp_path / "README.md"
+    path.write_bytes(f"one\r\n{BEGIN}\r\nold\r\n{END}\r\ntwo\r\n".encode())
+    write_readme(path, "new\n")
+    assert path.read_bytes() == f"one\r\n{BEGIN}\nnew\n{END}\r\ntwo\r\n".encode()
+    readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    assert with_block(readme, "new\n", path) == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+
+
+def test_bad_readme(tmp_path):
+    """A README without exactly one pair of marks, or not in UTF-8, is named and left alone."""
+    path = tmp_path / "README.md"
+    for bad in (b"none", f"{BEGIN} open".encode(), f"{BEGIN}{END}{BEGIN}".encode(), b"\xff\xfe"):
+        path.write_bytes(bad)
+        with pytest.raises(BfenvError, match=r"README\.md"):
+            write_readme(path, "new")
+        assert path.read_bytes() == bad

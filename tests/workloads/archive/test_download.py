@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.workloads.archive import download, local
+from bfenv.workloads.archive import catalogue, download
 from tests.workloads.archive.server import FILE, GZ, KNOWN, LOGS, NEW, OTHER, PACKED, TEXT
 
 OTHERS = {
@@ -26,7 +26,7 @@ def refused(server, named, name=KNOWN, folder=None):
     message = str(error.value)
     assert re.search(named, message), message
     assert f"{download.BASE}/l_{name[:-2].lower()}/{name}.swf.gz" in message
-    assert str(Path(folder or local.cache_folder()) / f"{name}.swf.gz") in message
+    assert str(Path(folder or catalogue.cache_folder()) / f"{name}.swf.gz") in message
     assert "\n" not in message
 
 
@@ -126,5 +126,5 @@ def test_name(server, cache, tmp_path, monkeypatch, name):
     with pytest.raises(bfenv.UnknownNameError) as error:
         download.fetch(name)
     assert repr(name)[:40] in str(error.value)
-    assert local.locate(name) is None
+    assert catalogue.locate(name) is None
     assert server.requests == [] and not cache.exists()

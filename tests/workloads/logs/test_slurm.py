@@ -184,16 +184,6 @@ def test_whatever_ran_is_a_job_however_it_ended(tmp_path, state, status):
     assert trace.records[0, 10] == status
 
 
-def test_each_run_of_a_requeued_job_is_a_job_and_a_run_listed_twice_is_one(tmp_path):
-    first = line(State="NODE_FAIL")
-    second = line(Submit=NOON + 170, Start=NOON + 300, End=NOON + 400)
-    resized = line(Start=NOON + 400, End=NOON + 500)  # with the submit time of the first run
-    trace = read(tmp_path, first, HEADER, second, first, resized)
-    assert trace.jobs.submit.tolist() == [0, 170, 400]
-    assert counted(trace) == {"headers": 1, "duplicates": 1}
-    assert trace.cleaning.requeued == 2
-
-
 def test_tasks_of_an_array_and_components_of_a_heterogeneous_job_are_jobs(tmp_path):
     trace = read(tmp_path, *(line(JobID=job) for job in ("7_1", "7_2", "9+0", "9+1")))
     assert len(trace) == 4

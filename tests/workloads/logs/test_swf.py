@@ -85,38 +85,6 @@ def test_a_runtime_past_the_estimate_is_cut_or_extends_it(tmp_path):
     assert kill.cleaning.extended == extend.cleaning.clipped == 0
 
 
-def test_a_job_line_that_is_no_job_is_dropped_and_counted_by_its_first_fault(tmp_path):
-    lines = [
-        job(1, submit=-1, runtime=-1),
-        job(2, runtime=0, allocated=-1),
-        job(3, runtime=-1),
-        job(4, allocated=0),
-        job(5, allocated=101),
-        job(6, allocated=100),
-    ]
-    trace = bfenv.read_swf(put(tmp_path, HEADER + "".join(lines)))
-    assert trace.cleaning == Conversion(
-        no_submit=1, no_runtime=2, no_size=1, too_large=1, no_estimate=1
-    )
-    assert trace.records[:, 0].tolist() == [6]
-
-
-def test_lines_out_of_order_are_put_in_order_and_ties_keep_theirs(tmp_path):
-    lines = [job(1, submit=50), job(2, submit=20), job(3, submit=50), job(4, submit=20)]
-    trace = bfenv.read_swf(put(tmp_path, HEADER + "".join(lines)))
-    assert trace.records[:, 0].tolist() == [2, 4, 1, 3]
-    assert trace.jobs.submit.tolist() == [0, 0, 30, 30]
-    assert trace.cleaning.reordered == 2
-
-
-def test_fractions_of_a_second_are_rounded_half_up_and_kept_in_the_records(tmp_path):
-    lines = [job(submit="-0.4"), job(submit="10.5"), job(submit="11.49", runtime="0.5")]
-    trace = bfenv.read_swf(put(tmp_path, HEADER + "".join(lines)))
-    assert trace.jobs.submit.tolist() == [0, 11, 11]
-    assert trace.runtime.tolist() == [10, 10, 1]
-    assert trace.records[:, 1].tolist() == [-0.4, 10.5, 11.49]
-
-
 @pytest.mark.parametrize(
     ("header", "processors"),
     [
@@ -324,13 +292,6 @@ def test_malformed_line(tmp_path, line, named):
     assert (len(trace), trace.cleaning.malformed) == (2, 1)
 
 
-def test_lines_of_half_a_job_are_not_put_together(tmp_path):
-    halves = job().split()
-    text = " ".join(halves[:9]) + "\n" + " ".join(halves[9:]) + "\n"
-    with refused(bfenv.WorkloadError, ":3: ", "9 fields"):
-        bfenv.read_swf(put(tmp_path, HEADER + text))
-
-
 def test_a_field_as_long_as_the_file_is_refused_in_one_line(tmp_path):
     path = put(tmp_path, HEADER + job(submit="7" * 200_000 + "x"))
     with refused(bfenv.WorkloadError, "submit time", "7" * 40) as error:
@@ -424,11 +385,6 @@ def test_a_trace_without_a_log_is_written_and_read_as_the_same(tmp_path, name):
     copy = again(trace, tmp_path, name)
     assert copy.hash == trace.hash
     assert copy.name == "a" and "Note: two lines" in copy.header
-
-
-def test_a_generated_trace_is_written_and_read_as_the_same(tmp_path):
-    trace = bfenv.load_workload("lublin", jobs=300)
-    assert again(trace, tmp_path).hash == trace.hash
 
 
 @pytest.fixture

@@ -4,14 +4,8 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
+import bfenv.workloads.logs.times as times
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs.times import (
-    find_zone,
-    read_duration,
-    read_integer,
-    read_time,
-    time_of_day,
-)
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
@@ -44,7 +38,7 @@ NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
     ],
 )
 def test_a_time_means_what_it_says_in_prague(value, expected):
-    assert read_time(value, find_zone("Europe/Prague")) == expected
+    assert times.read_time(value, times.find_zone("Europe/Prague")) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +49,7 @@ def test_bad_time(value):
     """What is not a time, or out of range, is named."""
     for zone in ("UTC", "America/New_York", "Asia/Tokyo"):
         with refused(ValueError, str(value)[:40]):
-            read_time(value, find_zone(zone))
+            times.read_time(value, times.find_zone(zone))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +85,7 @@ def test_bad_time(value):
     ],
 )
 def test_a_duration_means_what_it_says(value, expected):
-    assert read_duration(value) == expected
+    assert times.read_duration(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -101,18 +95,18 @@ def test_a_duration_means_what_it_says(value, expected):
 def test_bad_duration(value):
     """A duration in no form, or too large, is named."""
     with refused(ValueError, str(value)[:40]):
-        read_duration(value)
+        times.read_duration(value)
 
 
 @pytest.mark.parametrize("value", ["four", "0x10", "1_000", "²", "9" * 16, 1e15, 10**400])
 def test_bad_number(value):
     """What is not a number, or too large, is named."""
     with refused(ValueError, str(value)[:40]):
-        read_integer(value)
+        times.read_integer(value)
 
 
 def test_a_duration_taken_for_a_time_of_day_is_a_duration():
-    assert read_duration(time(2, 30, 5)) == 9005
+    assert times.read_duration(time(2, 30, 5)) == 9005
 
 
 @pytest.mark.parametrize(
@@ -120,18 +114,18 @@ def test_a_duration_taken_for_a_time_of_day_is_a_duration():
 )
 def test_unit(value, expected):
     """A number counts units, text with units does not."""
-    assert read_duration(value, unit=60) == expected
+    assert times.read_duration(value, unit=60) == expected
 
 
 @pytest.mark.parametrize("name", ["Europe/Prag", "../etc/passwd", "", "America", None])
 def test_unknown_zone(name):
     """A time zone that this machine does not know is named."""
     with refused(WorkloadError, repr(name)):
-        find_zone(name)
+        times.find_zone(name)
 
 
 def test_time_of_day():
     """The time of day is that of the zone, with its summer time."""
-    assert time_of_day(NOON, find_zone("UTC")) == 12 * 3600
-    assert time_of_day(NOON, find_zone("Europe/Prague")) == 13 * 3600
-    assert time_of_day(NOON + 181 * 86_400, find_zone("Europe/Prague")) == 14 * 3600
+    assert times.time_of_day(NOON, times.find_zone("UTC")) == 12 * 3600
+    assert times.time_of_day(NOON, times.find_zone("Europe/Prague")) == 13 * 3600
+    assert times.time_of_day(NOON + 181 * 86_400, times.find_zone("Europe/Prague")) == 14 * 3600
