@@ -54,10 +54,10 @@ def new_future(nodes: Nodes, reservations: int) -> Future:
 @kernel
 def begin_map(future, nodes, begin, end):
     """Make the map one piece, in which no node is reserved."""
-    future.counts[PIECES] = 1
-    future.order[0] = future.spare[0]
-    future.counts[ROWS] = 1
-    row = future.order[0]
+    for row in range(len(future.spare)):
+        future.spare[row] = row
+    future.counts[PIECES], future.counts[ROWS] = 1, 1
+    row, future.order[0] = 0, 0
     future.begin[row], future.end[row], future.size[row] = begin, end, 0
     for word in range(len(nodes.usable)):
         future.open[row, word] = -1

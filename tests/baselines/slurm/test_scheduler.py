@@ -69,3 +69,17 @@ def test_cycles_before_which_nothing_changed_would_start_nothing(trace, each):
     expected = oracle.simulate(rows(trace), sizes, oracle.Settings(7, 10))
     policy = f'slurm(parameters="bf_interval=7,bf_resolution=10", cores_per_node={each})'
     assert bfenv.simulate(trace, policy).start.tolist() == expected
+
+
+def test_a_reservation_holds_in_a_later_cycle_after_pieces_of_time_were_joined():
+    """Job 7 has three nodes reserved at 91; job 9 must not start on them, and starts behind it."""
+    trace = bfenv.make_trace(
+        [0] + [26] * 9,
+        [1, 2, 1, 1, 1, 2, 3, 3, 1, 1],
+        [13, 39, 13, 26, 13, 26, 13, 13, 13, 13],
+        4,
+        requested_start=[91] + [0] * 9,
+    )
+    policy = 'slurm(parameters="bf_interval=7,bf_resolution=10")'
+    expected = [91, 26, 26, 26, 39, 52, 78, 97, 84, 104]
+    assert bfenv.simulate(trace, policy).start.tolist() == expected
