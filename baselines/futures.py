@@ -112,16 +112,11 @@ def cluster_at(
     It need not be one that the policies of this package could have reached: if its jobs use more
     processors than there are, the number of free ones is negative until some end.
 
-    Parameters
-    ----------
-    time
-        Now, in seconds.
-    requests
-        (6, n) int64, of the jobs submitted by now, see `Trace.requests`.
-    start, end
-        (n,) int64 seconds; -1 where a job has not started or ended by now.
-    processors
-        Of the machine.
+    Args:
+        time: Now, in seconds.
+        requests: (6, n) int64, of the jobs submitted by now, see `Trace.requests`.
+        start, end: (n,) int64 seconds; -1 where a job has not started or ended by now.
+        processors: Of the machine.
     """
     count, estimate = requests.shape[1], requests[ESTIMATE]
     kill_time = np.where(start >= 0, start + estimate, -1)
@@ -181,40 +176,25 @@ def run_futures(
     compiled loop, without the interpreter's lock, so that threads share the futures; which thread
     runs which makes no difference.
 
-    Parameters
-    ----------
-    policy
-        The scheduler.
-    machine
-        Where the futures begin, with the pass that comes now; it is not changed.
-    runtime
-        (F, k) int64 seconds: the runtimes of the machine's jobs in each future.
-    asked
-        (a,) int64, jobs of the machine.
-    arrivals
-        The jobs to come; None for none.
-    outages
-        The outages to come, which are announced; they begin after now.
-    users
-        What is known of users, for policies that use it.
-    seed
-        Of stochastic policies.
-    threads
-        How many threads; None for one for each core. Policies in Python use one.
+    Args:
+        policy: The scheduler.
+        machine: Where the futures begin, with the pass that comes now; it is not changed.
+        runtime: (F, k) int64 seconds: the runtimes of the machine's jobs in each future.
+        asked: (a,) int64, jobs of the machine.
+        arrivals: The jobs to come; None for none.
+        outages: The outages to come, which are announced; they begin after now.
+        users: What is known of users, for policies that use it.
+        seed: Of stochastic policies.
+        threads: How many threads; None for one for each core. Policies in Python use one.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (F, a) int64 seconds, FOREVER for a job that never starts. A trial that is killed is no
         start.
 
-    Raises
-    ------
-    IllegalStartError
-        If a start is illegal.
-    PolicyError
-        If the policy acts in the environment, or a job has a requested start time for which it
-        does not plan.
+    Raises:
+        IllegalStartError: If a start is illegal.
+        PolicyError: If the policy acts in the environment, or a job has a requested start time for
+            which it does not plan.
     """
     if policy.play is not None:
         raise PolicyError(f"{policy.name} acts in the environment: it cannot be run from now on")
@@ -443,17 +423,13 @@ def recall(memory: T, users: UserHistory) -> T:
 def future_events(cluster: Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[Any, Any]:
     """Return the events to come if jobs have these runtimes, before the starts of a pass.
 
-    Parameters
-    ----------
-    cluster, jobs
-        The machine and the requests.
-    runtime
-        (n,) int64 seconds, by job.
+    Args:
+        cluster, jobs: The machine and the requests.
+        runtime: (n,) int64 seconds, by job.
 
-    Returns
-    -------
-    tuple of np.ndarray
-        Times and entries, (e,) int64 each, in the order of `bfenv.core.events.Truth`: a heap.
+    Returns:
+        tuple of np.ndarray: Times and entries, (e,) int64 each, in the order of
+        `bfenv.core.events.Truth`: a heap.
     """
     run, queue, time = running(cluster), waiting(cluster), cluster.state[NOW]
     later = queue[jobs.requested_start[queue] > time]

@@ -44,18 +44,12 @@ def sample_arrivals(
 ) -> Arrivals:
     """Draw the earlier days whose jobs arrive again.
 
-    Parameters
-    ----------
-    requests, runtime, place
-        The jobs submitted so far, as in Arrivals; at least one.
-    time
-        Now, in seconds. No job of a future arrives before or at this time.
-    days
-        How many days jobs arrive for.
-    generator
-        Random numbers.
-    futures
-        How many futures.
+    Args:
+        requests, runtime, place: The jobs submitted so far, as in Arrivals; at least one.
+        time: Now, in seconds. No job of a future arrives before or at this time.
+        days: How many days jobs arrive for.
+        generator: Random numbers.
+        futures: How many futures.
     """
     submit = requests[0]
     past = (time - int(submit[0])) / DAY

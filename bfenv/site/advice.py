@@ -45,18 +45,12 @@ def advise(
     fewer processors with a limit that is longer by as much. Of these, a request is advised if its
     median wait is shorter, and the job ends sooner.
 
-    Parameters
-    ----------
-    forecaster
-        Of `bfenv.site.forecast.forecaster_at`.
-    size, limit, user
-        As of `bfenv.forecast_starts`.
-    job
-        The number of a waiting job, whose request counts instead.
+    Args:
+        forecaster: Of `bfenv.site.forecast.forecaster_at`.
+        size, limit, user: As of `bfenv.forecast_starts`.
+        job: The number of a waiting job, whose request counts instead.
 
-    Returns
-    -------
-    list
+    Returns:
         At most MOST, the shortest wait first.
     """
     known = forecaster.known

@@ -59,14 +59,10 @@ class StartForecast:
     def quantile(self, level: ArrayLike) -> np.ndarray:
         """Return the wait below which this share of the futures lies.
 
-        Parameters
-        ----------
-        level
-            From 0 to 1; a number, or (l,) numbers.
+        Args:
+            level: From 0 to 1; a number, or (l,) numbers.
 
-        Returns
-        -------
-        np.ndarray
+        Returns:
             (a,) seconds from now, or (a, l).
         """
         levels = np.asarray(level, dtype=np.float64)
@@ -76,14 +72,10 @@ class StartForecast:
     def interval(self, share: float = 0.8) -> np.ndarray:
         """Return the central interval that holds a share of the futures.
 
-        Parameters
-        ----------
-        share
-            From 0 to 1.
+        Args:
+            share: From 0 to 1.
 
-        Returns
-        -------
-        np.ndarray
+        Returns:
             (a, 2) seconds from now.
         """
         return self.quantile([(1 - share) / 2, (1 + share) / 2])
@@ -91,14 +83,10 @@ class StartForecast:
     def probability(self, within: float) -> np.ndarray:
         """Return the chance of a start soon.
 
-        Parameters
-        ----------
-        within
-            Seconds from now.
+        Args:
+            within: Seconds from now.
 
-        Returns
-        -------
-        np.ndarray
+        Returns:
             (a,) from 0 to 1.
         """
         chances: np.ndarray = (self.samples <= within).mean(axis=1)
@@ -149,11 +137,9 @@ class Forecaster:
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
         """Forecast the start of a job that is submitted now.
 
-        Raises
-        ------
-        BfenvError
-            If the job is larger than the machine, or longer than any so far; or the user is not
-            known.
+        Raises:
+            BfenvError: If the job is larger than the machine, or longer than any so far; or the
+                user is not known.
         """
         known = self.known
         processors = int(known.machine.cluster.state[PROCESSORS])
@@ -178,10 +164,8 @@ class Forecaster:
     def waiting(self, jobs: Sequence[int | str] | None = None) -> StartForecast:
         """Forecast the starts of waiting jobs, by number, or by name in a live queue; None for all.
 
-        Raises
-        ------
-        BfenvError
-            If a job does not wait.
+        Raises:
+            BfenvError: If a job does not wait.
         """
         queue = self.known.queue
         if jobs is None:
@@ -193,10 +177,8 @@ class Forecaster:
     def number(self, job: int | str) -> int:
         """Return the number of a waiting job.
 
-        Raises
-        ------
-        BfenvError
-            If it does not wait.
+        Raises:
+            BfenvError: If it does not wait.
         """
         if self.live is not None:
             named = {one.name: number for number, one in self.live.items()}
@@ -270,52 +252,35 @@ def forecast_starts(
     distribution is then corrected by how earlier forecasts of this kind did. Nothing of the log
     after the moment is used.
 
-    Parameters
-    ----------
-    log
-        A workload, or its name.
-    at
-        The moment: seconds since the log began, or a date and time such as "2001-05-04 13:00" in
-        the log's time zone. None for the last submission.
-    size, limit, user
-        A job that is submitted now: processors, seconds, and the number of its user, or -1. Without
-        a size, the forecast is for jobs that wait.
-    jobs
-        The numbers of waiting jobs in the log; None for all of them.
-    policy
-        What the site runs.
-    recorded
-        Whether jobs have started when the log says, or when the policy would have started them.
-        None for the former, if the log has starts.
-    futures
-        How many futures.
-    past
-        At how many earlier moments forecasts are made for the correction; 0 for none.
-    seed
-        Equal seeds give equal forecasts, whatever the number of threads.
-    threads
-        How many; None for one for each core.
+    Args:
+        log: A workload, or its name.
+        at: The moment: seconds since the log began, or a date and time such as "2001-05-04 13:00"
+            in the log's time zone. None for the last submission.
+        size, limit, user: A job that is submitted now: processors, seconds, and the number of its
+            user, or -1. Without a size, the forecast is for jobs that wait.
+        jobs: The numbers of waiting jobs in the log; None for all of them.
+        policy: What the site runs.
+        recorded: Whether jobs have started when the log says, or when the policy would have started
+            them. None for the former, if the log has starts.
+        futures: How many futures.
+        past: At how many earlier moments forecasts are made for the correction; 0 for none.
+        seed: Equal seeds give equal forecasts, whatever the number of threads.
+        threads: How many; None for one for each core.
 
-    Returns
-    -------
-    StartForecast
+    Returns:
         The waits in all futures, their quantiles, chances of a start, and the plan by limits.
 
-    Raises
-    ------
-    BfenvError
-        If the moment is outside of the log, a job is larger than the machine or does not wait, or
-        an option is out of range.
-    PolicyError
-        If the policy acts in the environment, or does not plan for requested start times of the
-        log.
+    Raises:
+        BfenvError: If the moment is outside of the log, a job is larger than the machine or does
+            not wait, or an option is out of range.
+        PolicyError: If the policy acts in the environment, or does not plan for requested start
+            times of the log.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> forecast = bfenv.forecast_starts("lublin:jobs=300", size=200, limit=3600, past=0)
-    >>> forecast.job, forecast.samples.shape
-    (('new',), (1, 1000))
+    Examples:
+        >>> import bfenv
+        >>> forecast = bfenv.forecast_starts("lublin:jobs=300", size=200, limit=3600, past=0)
+        >>> forecast.job, forecast.samples.shape
+        (('new',), (1, 1000))
     """
     forecaster = forecaster_at(
         log, at, policy=policy, recorded=recorded, futures=futures, past=past, seed=seed,
@@ -391,10 +356,8 @@ def source_of(
 ) -> Source:
     """Return where the machine stands; of a log only up to a moment, if one is given.
 
-    Raises
-    ------
-    BfenvError
-        If the starts of the log are asked for, and it has none.
+    Raises:
+        BfenvError: If the starts of the log are asked for, and it has none.
     """
     policy = find_policy(policy)
     check_plans_for(policy, trace)
@@ -417,11 +380,9 @@ def source_of(
 def moment_of(trace: Trace, at: int | str) -> int:
     """Return a moment of a log in seconds since it began.
 
-    Raises
-    ------
-    BfenvError
-        If it is neither a duration nor a date, is outside of the log, or is a date and the log
-        does not say on which date or in which time zone it began.
+    Raises:
+        BfenvError: If it is neither a duration nor a date, is outside of the log, or is a date and
+            the log does not say on which date or in which time zone it began.
     """
     if isinstance(at, str):
         try:

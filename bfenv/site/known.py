@@ -143,22 +143,14 @@ def sample_waits(
 ) -> Waits:
     """Run futures of a machine, and return how long jobs wait in them.
 
-    Parameters
-    ----------
-    known
-        What is known now.
-    machine
-        Its machine, or that with other or more waiting jobs.
-    policy
-        The scheduler.
-    asked
-        (a,) int64 numbers of waiting jobs, as in `machine.job`.
-    futures
-        How many futures.
-    seed
-        Of all random numbers.
-    threads
-        See `run_futures`.
+    Args:
+        known: What is known now.
+        machine: Its machine, or that with other or more waiting jobs.
+        policy: The scheduler.
+        asked: (a,) int64 numbers of waiting jobs, as in `machine.job`.
+        futures: How many futures.
+        seed: Of all random numbers.
+        threads: See `run_futures`.
     """
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))

@@ -66,10 +66,8 @@ class Snapshot(NamedTuple):
 def read_squeue(path: str | os.PathLike[str]) -> Snapshot:
     """Read what `squeue --json`, or the command SQUEUE, has printed.
 
-    Raises
-    ------
-    BfenvError
-        If the file is neither, a time has no time zone, or there is no job.
+    Raises:
+        BfenvError: If the file is neither, a time has no time zone, or there is no job.
     """
     lines, _ = read_lines(path)
     text = "".join(lines).lstrip()
@@ -210,26 +208,18 @@ def forecaster_of_queue(
     Jobs that are held, or wait for a dependency, a begin time or a reservation, are left out. The
     others keep Slurm's order, by priority. There is no correction by earlier forecasts.
 
-    Parameters
-    ----------
-    squeue
-        What `squeue --json`, or the command SQUEUE, has printed.
-    sinfo
-        What the command SINFO has printed, for the processors of the nodes that are up.
-    processors
-        Of the machine, if there is no `sinfo`; by default those of the history.
-    history
-        A workload: an accounting log, for runtimes and arrivals. None for none.
-    users
-        The file of `bfenv workloads import --users`, which tells the history's users by name.
-    policy, futures, seed, threads
-        As of `bfenv.forecast_starts`.
+    Args:
+        squeue: What `squeue --json`, or the command SQUEUE, has printed.
+        sinfo: What the command SINFO has printed, for the processors of the nodes that are up.
+        processors: Of the machine, if there is no `sinfo`; by default those of the history.
+        history: A workload: an accounting log, for runtimes and arrivals. None for none.
+        users: The file of `bfenv workloads import --users`, which tells the history's users by
+            name.
+        policy, futures, seed, threads: As of `bfenv.forecast_starts`.
 
-    Raises
-    ------
-    BfenvError
-        If a file cannot be read, jobs use more than the machine, or the history does not say when
-        it began.
+    Raises:
+        BfenvError: If a file cannot be read, jobs use more than the machine, or the history does
+            not say when it began.
     """
     snapshot = read_squeue(squeue)
     trace = None if history is None else load_workload(history)

@@ -67,20 +67,14 @@ def corrected(
 ) -> np.ndarray:
     """Return the samples after the correction, (a, F) seconds, ascending.
 
-    Parameters
-    ----------
-    samples
-        (a, F) float64 seconds, ascending: what the futures say.
-    waited
-        (a,) int64 seconds, up to now.
-    request
-        (a, 2) int64 processors, and limit in seconds.
-    past
-        Earlier forecasts; those at this moment or later do not count.
-    start
-        (n,) int64 seconds, when their jobs have started; any time after now if they have not.
-    time
-        Now, in seconds.
+    Args:
+        samples: (a, F) float64 seconds, ascending: what the futures say.
+        waited: (a,) int64 seconds, up to now.
+        request: (a, 2) int64 processors, and limit in seconds.
+        past: Earlier forecasts; those at this moment or later do not count.
+        start: (n,) int64 seconds, when their jobs have started; any time after now if they have
+            not.
+        time: Now, in seconds.
     """
     wait = np.minimum(start, time) - past.moment
     known = past.moment < time

@@ -26,18 +26,12 @@ def bound_waits(
     of n such waits lie below it, which is binomial; the least k of enough chance is taken. Only
     jobs of the same class of sizes count that waited longer than this one has.
 
-    Parameters
-    ----------
-    size, wait
-        (n,) int64, of the jobs that have started.
-    own_size, waited
-        The job's processors, and its wait so far in seconds.
-    levels
-        (l,) float64.
+    Args:
+        size, wait: (n,) int64, of the jobs that have started.
+        own_size, waited: The job's processors, and its wait so far in seconds.
+        levels: (l,) float64.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (l,) float64 seconds from now.
     """
     classes = np.digitize(size, SIZE_CLASSES, right=True)

@@ -74,16 +74,11 @@ def evaluate_forecasts(
     Half of the forecasts are for jobs as they are submitted, each job as likely as another; half
     are for a job that waits at a random time.
 
-    Parameters
-    ----------
-    trace, policy, recorded, futures, past, seed, threads
-        As of `bfenv.forecast_starts`.
-    moments
-        How many forecasts of each kind.
-    regression
-        Whether to compare with gradient boosting, which needs scikit-learn.
-    done
-        Called with the share of the moments that is done.
+    Args:
+        trace, policy, recorded, futures, past, seed, threads: As of `bfenv.forecast_starts`.
+        moments: How many forecasts of each kind.
+        regression: Whether to compare with gradient boosting, which needs scikit-learn.
+        done: Called with the share of the moments that is done.
     """
     source = source_of(trace, policy, recorded, seed)
     schedule = source.logged or simulate(trace, source.policy, seed)
@@ -158,15 +153,14 @@ def _by_past_waits(schedule: Schedule, job: int, time: int) -> dict[str, np.ndar
 def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
     """Score one way on some outcomes.
 
-    Returns
-    -------
-    dict
-        Seconds: `pinball`, the mean loss over jobs and SCORED; `median_error`, the median of
-        |wait - median|; `width` of the 80 % interval, its mean. Shares: `within_1min` and
-        `within_10min`, of waits that are so close to the median; `holds_50`, `holds_80` and
-        `holds_95`, of waits in the central intervals. An end that many futures share, such as 0 s,
-        belongs to an interval by the chance that fits (OURS only); others have points and bounds,
-        whose ends count as inside.
+    Returns:
+        dict:
+            Seconds: `pinball`, the mean loss over jobs and SCORED; `median_error`, the median of
+            |wait - median|; `width` of the 80 % interval, its mean. Shares: `within_1min` and
+            `within_10min`, of waits that are so close to the median; `holds_50`, `holds_80` and
+            `holds_95`, of waits in the central intervals. An end that many futures share, such as
+            0 s, belongs to an interval by the chance that fits (OURS only); others have points and
+            bounds, whose ends count as inside.
     """
     wait = np.array([one.wait for one in outcomes], dtype=np.float64)
     found = np.array([one.quantiles[way] for one in outcomes])

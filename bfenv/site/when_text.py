@@ -103,11 +103,9 @@ def prometheus_text(forecaster: Forecaster) -> str:
 def write_strips(forecast: StartForecast, path: Path) -> None:
     """Draw a strip for each job, at most MOST_DRAWN: its 95 %, 80 % and 50 % intervals.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing, the suffix is not .svg, .png or .pdf, or the file cannot be
-        written.
+    Raises:
+        BfenvError: If matplotlib is missing, the suffix is not .svg, .png or .pdf, or the file
+            cannot be written.
     """
     write_figure(path, draw=lambda: _draw(forecast))
 

@@ -81,6 +81,7 @@ def test_readings_are_schedules(trace):
         bfenv.simulate(trace, policy).check()
 
 
+@pytest.mark.thorough
 def test_the_own_pivot_only_lets_other_pivots_wait():
     """A wide job with a long estimate waits behind small ones that never cross their own pivot."""
     rows = [(0, 2, 900), (0, 2, 900), (1, 4, 20_000), *((10 * i, 2, 900) for i in range(1, 60))]

@@ -60,7 +60,11 @@ def shortest_first(trained_on=(), **settings):
 
 
 @pytest.mark.parametrize(
-    ("settings", "policy"), [({}, "easy-sjf"), (GUARDED, f"easy(order=sjf, {OPTIONS})")]
+    ("settings", "policy"),
+    [
+        ({}, "easy-sjf"),
+        pytest.param(GUARDED, f"easy(order=sjf, {OPTIONS})", marks=pytest.mark.thorough),
+    ],
 )
 def test_same_as_policy(settings, policy):
     """A ranker that is linear in one column is EASY in this order, with the same scores."""
@@ -78,10 +82,8 @@ def test_same_as_policy(settings, policy):
         assert score["outside_window"] == 0 and score["jobs"] == end - begin
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["ranker", pytest.param("trial-ranker", marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["ranker", "trial-ranker"])
 def test_shipped_scores(name):
     """The scores on the card of a network are those that it has."""
     agent = load_network(name)
@@ -94,7 +96,7 @@ def test_shipped_scores(name):
     )
     # The last bits of a product of matrices depend on the processor, and may turn a close choice.
     numbers = {name: value for name, value in own.items() if isinstance(value, int | float)}
-    assert {name: kept[name] for name in numbers} == pytest.approx(numbers, rel=1e-4)
+    assert {name: kept[name] for name in numbers} == pytest.approx(numbers, rel=1e-3)
     assert {name: kept[name] for name in own if name not in numbers} == {
         name: own[name] for name in own if name not in numbers
     }
