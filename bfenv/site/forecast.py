@@ -45,7 +45,7 @@ class StartForecast:
     """
 
     time: int  # now, in seconds since the log began
-    policy: str
+    policy: str  # its name
     job: tuple[str, ...]  # (a,) names
     size: np.ndarray  # (a,) int64 processors
     limit: np.ndarray  # (a,) int64 seconds

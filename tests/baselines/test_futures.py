@@ -71,7 +71,9 @@ def futures_after_the_last_arrival(trace, policy):
     return futures, watched(trace, policy, look)
 
 
-@pytest.mark.parametrize("policy", [*STATELESS, GREEDY, TRYING], ids=lambda policy: getattr(policy, "name", policy))
+@pytest.mark.parametrize(
+    "policy", [*STATELESS, GREEDY, TRYING], ids=lambda policy: getattr(policy, "name", policy)
+)
 @given(small_traces(jobs=10))
 @settings(max_examples=20)
 def test_the_future_with_true_runtimes_is_the_run(policy, trace):
