@@ -237,11 +237,12 @@ def run_seeds(
     """Search with several seeds, each for its part of the budget; write and return the best result.
 
     Args:
-        settings, generations, **workers: As of `run_search`.
+        settings, generations: As of `run_search`.
         out: Folder of the search. With several seeds, each has a folder in it.
         seeds: How many, from `settings.seed`.
         budget: Seconds of all seeds together.
         done: Called after each generation, with the number of the search, from 0.
+        **workers: As of `run_search`.
 
     Raises:
         BfenvError: As `run_search` does.

@@ -120,7 +120,8 @@ def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) 
     """Return a function's result from this thread's own `WorkerProcess`, which lives on.
 
     Args:
-        function, *arguments, timeout: As of `WorkerProcess.call`.
+        function, timeout: As of `WorkerProcess.call`.
+        *arguments: As of `WorkerProcess.call`.
 
     Raises:
         WorkerDiedError, BfenvError: As of `WorkerProcess.call`.

@@ -72,8 +72,8 @@ def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
     """Return the whole workload that `load_workload` would take parts of or transform.
 
     Args:
-        workload, **options: As of `load_workload`. The options of `transformed` have no effect, but
-            are checked.
+        workload: As of `load_workload`.
+        **options: As of `load_workload`. Those of `transformed` have no effect, but are checked.
 
     Raises:
         UnknownNameError, FileNotFoundError, WorkloadError: As of `load_workload`.
