@@ -4,6 +4,7 @@ import codecs
 import io
 import os
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -75,9 +76,10 @@ def run_app(commands: typer.Typer, name: str) -> None:
 
     Bad input is reported in one line on stderr, with exit status 2, and Ctrl-C with 130. Modules in
     the current folder can be imported, but they come last on the path, so they shadow no other
-    module.
+    module. Warnings are one line each.
     """
     accept_any_text()
+    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:

@@ -359,3 +359,13 @@ def test_list_of_commands():
     """The help of `bfenv` lists each command with the first sentence of its help."""
     for name, summary in groups.COMMANDS.items():
         assert groups.load_command(name).get_short_help_str(100) == summary
+
+
+@pytest.mark.filterwarnings("default")
+def test_warning(run):
+    """A warning is one line, without the code that gave it."""
+    policy = 'slurm(parameters="bf_continue")'
+    err = run("evaluate", "--workload", "lublin:jobs=9", "--policy", policy)[2]
+    lines = [line for line in err.splitlines() if "bf_continue" in line]
+    message = "SchedulerParameters: the policy slurm does not model bf_continue"
+    assert lines == [f"warning: {message}"]
