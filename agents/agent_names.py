@@ -123,7 +123,7 @@ def read_agent(name: str) -> AgentName:
 
 
 def find_agent(name: str) -> Any:
-    """Return the object that a name stands for; not for saved models.
+    """Return the object with this name. Saved models are not found here.
 
     Raises UnknownNameError if the name is not registered. Raises BfenvError if it cannot be
     imported, and what `read_agent` raises.

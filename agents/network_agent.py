@@ -87,7 +87,7 @@ class NetworkAgent:
 
         Without `action_masks`, masks are read from the observation.
 
-        Raises BfenvError if the observation has other columns than those of the training.
+        Raises BfenvError if the observation does not have the columns of the training.
         """
         batched = is_batch(observation)
         parts = [np.asarray(observation[key]) for key in ("queue", "profile", "cluster")]

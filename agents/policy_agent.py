@@ -70,7 +70,12 @@ class PolicyAgent:
                     f"{self.policy.name} starts jobs for a trial: make the environment with the "
                     "trial_limit of the policy"
                 )
-            if self.policy.stateful or not self._respects(handle):
+            rules = handle.batch.rules
+            depth = rules.reservation_depth
+            # Whether no start of the policy can be illegal, so that none is lost unseen
+            is_legal = self.policy is FCFS or (self.policy is EASY and depth in (0, 1))
+            is_legal = is_legal or (depth == 0 and rules.guard_code is None)
+            if self.policy.stateful or not is_legal:
                 handle.batch.stop_at_every_pass()
         self.replaced_actions = 0
         count = len(self.handles)
@@ -108,13 +113,6 @@ class PolicyAgent:
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state
-
-    def _respects(self, handle: EnvHandle) -> bool:
-        """Tell whether no start of the policy can be illegal, so that none is lost unseen."""
-        rules = handle.batch.rules
-        if self.policy is FCFS or (rules.reservation_depth == 0 and rules.guard_code is None):
-            return True
-        return self.policy is EASY and rules.reservation_depth in (0, 1)
 
     def _act(self, i: int, handle: EnvHandle) -> int:
         if handle.unstarted == 0:

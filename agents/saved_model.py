@@ -125,8 +125,8 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
         Its `predict` takes what the environment returns.
 
     Raises:
-        BfenvError: If `trust` is not set, the card is missing or not that of the file, the model
-            cannot be opened, its spaces are others, or its statistics of VecNormalize are missing.
+        BfenvError: If `trust` is not set, the card is missing or belongs to another file, the model
+            cannot be opened, its spaces differ, or its statistics of VecNormalize are missing.
     """
     path = _zip_path(path)
     card = cards.read_card(path, cards.MODEL)

@@ -54,10 +54,10 @@ class Memory(NamedTuple):
     believed: (
         np.ndarray
     )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
-    cautious: np.ndarray  # (1,) bool: the head is past the age limit, so nothing may delay it: it
-    # has a reservation with any number of them
-    trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; of estimates that get one; and
-    # whether it runs on while nobody needs its processors
+    cautious: np.ndarray  # (1,) bool: the head is past the age limit and has a reservation, even
+    # under a policy without reservations
+    trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job
+    # gets one, in seconds; and whether it runs on while no waiting job needs its processors
     keep: np.ndarray  # (n,) float64 processors that a job leaves free when it starts; or (0,)
 
 

@@ -33,7 +33,9 @@ def selection_pass(cluster, jobs, memory):
     head, starts = -1, True
     while starts:
         head = _first(cluster, jobs, memory)
-        starts = head >= 0 and _starts(cluster, jobs, memory, head)
+        starts = head >= 0 and jobs.size[head] <= free(cluster)
+        if starts:  # what the head leaves free is known only of a head that fits
+            starts = room(cluster, jobs, memory.easy, head) <= free(cluster)
         if starts:
             start_or_try(cluster, jobs, memory.easy.trial, head)
     if head < 0 or free(cluster) == 0:
@@ -72,13 +74,6 @@ def _write_keep(cluster, jobs, memory, part):
     keep, value = memory.keep, memory.easy.keep
     if memory.scored[3]:
         score_jobs(keep.program, keep.columns, memory.history, cluster, jobs, part, value)
-
-
-@kernel
-def _starts(cluster, jobs, memory, job):
-    """Return whether a waiting job starts now. What it leaves free is known only if it fits."""
-    fits = jobs.size[job] <= free(cluster)
-    return fits and room(cluster, jobs, memory.easy, job) <= free(cluster)
 
 
 @kernel

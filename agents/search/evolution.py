@@ -18,10 +18,10 @@ from bfenv.agents.search.template import Template
 from bfenv.agents.search.trees import numbers_of, parse_tree, tree_text, with_numbers
 from bfenv.core.errors import BfenvError
 
-# The features of a scorer, and the weights that it starts with: those of the order
-# -(wait + likely_runtime) / likely_runtime**1.6 / size**0.45 * (1 + user_queued)**0.7, of which
-# they are the logarithm, with more priority as the limit of the guard comes near and after a trial
-# less. Without a guard or without trials, the two weights have no effect.
+# The features of a scorer, and the weights that it starts with. They are the logarithm of the order
+# -(wait + likely_runtime) / likely_runtime**1.6 / size**0.45 * (1 + user_queued)**0.7. Two more
+# weights raise the priority near the limit of the guard, and lower it after a trial. Without a
+# guard or without trials, these two have no effect.
 FEATURES = {
     "log(wait + likely_runtime)": -1.0,
     "log(likely_runtime)": 1.6,

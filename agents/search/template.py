@@ -46,7 +46,7 @@ class Template(NamedTuple):
     def policy(self, expressions: Sequence[str], point: tuple[float, ...] = ()) -> str:
         """Return the expression of a policy.
 
-        * `expressions`: those of the options `searched`.
+        * `expressions`: one for each option in `searched`.
         * `point`: where each tuned number is in its range, from 0 to 1.
         """
         values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]

@@ -40,8 +40,8 @@ class Episodes:
     def reset(self, seed: int | Sequence[int]) -> None:
         """Open an episode in every environment.
 
-        * `seed`: one for each environment, or s, which stands for s, s + 1 and so on. Environments
-          with the same seed play the same jobs, episode by episode.
+        * `seed`: one for each environment, or a number s for s, s + 1 and so on. Environments with
+          the same seed play the same jobs, episode by episode.
         """
         count = self.envs.num_envs
         seeds = [seed + i for i in range(count)] if isinstance(seed, int) else list(seed)

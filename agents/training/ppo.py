@@ -247,8 +247,9 @@ def advantages(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Estimate advantages and values between one choice and the next.
 
-    With s the state of a choice, s' that of the next, R and g the rewards and the discount between
-    them, delta = R + g V(s') - V(s), and the advantage of s is delta + lambda g times that of s'.
+    Let s be the state of a choice and s' the state of the next one. R and g are the rewards and the
+    discount between the two, and A is the advantage. Then A(s) = delta + lambda g A(s'), where
+    delta = R + g V(s') - V(s).
 
     * `rollout`: see `collect`.
     * `settings`: `gamma`, `horizon`, `gae_lambda` and `reward_scale`.
@@ -347,7 +348,7 @@ def loss(
     * `old_log_prob`, `advantage`, `target`: (M,) what the actions were drawn with, their
       advantages, and targets of the values.
     * `value_weight`, `entropy_weight`, `clip`: see `TrainSettings`.
-    * `gradients`: (3, B) are filled: those of the loss by `log_prob`, `entropy` and `value`.
+    * `gradients`: (3, B), written: of the loss by `log_prob`, `entropy` and `value`.
     * `sums`: (5,) to which both losses, entropy, divergence, and share of clipped ratios are added.
     """
     count = len(part)

@@ -263,7 +263,7 @@ def write_settings(settings: TrainSettings) -> str:
 
 
 def _resolve(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of a preset, after those of the presets that it is like."""
+    """Return the changes of a preset. The presets that it builds on come first."""
     changes: dict[str, Any] = {}
     chain: list[str] = []
     while name is not None:

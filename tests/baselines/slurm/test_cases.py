@@ -14,7 +14,7 @@ import pytest
 
 import bfenv
 from bfenv.core.jobs import Outage
-from bfenv.workloads.logs.records import FIELDS, PARTITION
+from tests.baselines.slurm.partitions import in_partitions
 
 CASES = json.loads((Path(__file__).parent / "cases.json").read_text())
 LATE = 9  # seconds after a job's end at which the sped-up slurmctld sees it
@@ -36,8 +36,6 @@ def trace_of(case):
     outages = (Outage(*case["outage"], processors),) if "outage" in case else ()
     partitions = [case["jobs"][i][5].get("partition", "main") for i in order]
     names = sorted(set(partitions))
-    records = np.full((len(rows), len(FIELDS)), -1.0)
-    records[:, PARTITION] = [names.index(name) + 1 for name in partitions]
     trace = bfenv.make_trace(
         submit,
         size,
@@ -47,8 +45,7 @@ def trace_of(case):
         priority=priority,
         requested_start=begin,
         outages=outages,
-        records=records,
-        header=[f"Partition: {number} {name}" for number, name in enumerate(names, start=1)],
+        **in_partitions([names.index(name) for name in partitions], names),
     )
     return trace, [case["jobs"][i][4] for i in order]
 

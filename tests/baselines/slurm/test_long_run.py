@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import bfenv
-from bfenv.workloads.logs.records import FIELDS, PARTITION
+from tests.baselines.slurm.partitions import in_partitions
 
 RUN = json.loads((Path(__file__).parent / "long_run.json").read_text())
 
@@ -22,16 +22,13 @@ def test_it_repeats_the_waits_better_than_what_came_closest_before(tmp_path):
     *columns, partition = zip(*RUN["jobs"], strict=True)
     submit, size, limit, runtime, start = map(np.array, columns)
     names = sorted(set(partition))
-    records = np.full((len(size), len(FIELDS)), -1.0)
-    records[:, PARTITION] = [names.index(name) + 1 for name in partition]
     trace = bfenv.make_trace(
         submit,
         size,
         runtime,
         16,
         estimate=limit,
-        records=records,
-        header=[f"Partition: {number} {name}" for number, name in enumerate(names, start=1)],
+        **in_partitions([names.index(name) for name in partition], names),
     )
     conf = tmp_path / "slurm.conf"
     conf.write_text("\n".join(RUN["conf"]))

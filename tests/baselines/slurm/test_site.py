@@ -16,10 +16,10 @@ from bfenv.core.cluster import NEXT_JOB
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.simulator import simulate
-from bfenv.workloads.logs import records
 from bfenv.workloads.logs.selection import Selection
 from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.swf import write_swf
+from tests.baselines.slurm.partitions import in_partitions
 from tests.conftest import small_traces
 from tests.oracles import slurm as oracle
 
@@ -35,9 +35,6 @@ PartitionName=fat Nodes=fat PriorityTier=5
 
 def with_columns(trace, partitions, groups, names):
     """The trace with a record of each job's partition and group, and with the partitions' names."""
-    columns = np.full((len(trace), len(records.FIELDS)), -1.0)
-    columns[:, records.PARTITION] = np.array(partitions) + 1
-    columns[:, records.GROUP] = groups
     jobs = trace.jobs
     return bfenv.make_trace(
         jobs.submit * FACTOR,
@@ -47,8 +44,7 @@ def with_columns(trace, partitions, groups, names):
         estimate=jobs.estimate * FACTOR,
         user=jobs.user,
         requested_start=jobs.requested_start * FACTOR,
-        records=columns,
-        header=[f"Partition: {number} {name}" for number, name in enumerate(names, start=1)],
+        **in_partitions(partitions, names, groups),
     )
 
 
