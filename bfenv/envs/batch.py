@@ -200,15 +200,14 @@ class EnvBatch:
         Raises BfenvError as `EpisodeSource.sample`. Then no episode has been opened, but the
         generators may have been drawn from.
         """
-        windows = {i: self._sample(i, own) for i, own in options.items()}
+        windows = {}
+        for i, own in options.items():
+            generator = self.generators[i]
+            if generator is None:
+                raise ResetNeeded("an episode needs a seeded environment")
+            windows[i] = self.source.sample(generator, own)
         for i, window in windows.items():
             self._open(i, window, buffers)
-
-    def _sample(self, i: int, options: Mapping[str, Any] | None) -> EpisodeWindow:
-        generator = self.generators[i]
-        if generator is None:
-            raise ResetNeeded("an episode needs a seeded environment")
-        return self.source.sample(generator, options)
 
     def _open(self, i: int, window: EpisodeWindow, buffers: StepBuffers) -> None:
         earlier = self.windows[i]

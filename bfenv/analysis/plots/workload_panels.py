@@ -32,7 +32,9 @@ def _distributions(axes: "Axes", trace: Trace) -> None:
 def _accuracy(axes: "Axes", trace: Trace) -> None:
     accuracy = trace.runtime / trace.jobs.estimate
     bins = np.linspace(0, 1, 21).tolist()
-    axes.hist(accuracy, bins, weights=_percent(accuracy), color=BLUE, rwidth=0.9)
+    axes.hist(
+        accuracy, bins, weights=np.full(len(accuracy), 100 / len(accuracy)), color=BLUE, rwidth=0.9
+    )
     median = float(np.median(accuracy))
     axes.axvline(median, color=RED, linewidth=1.5)
     axes.annotate(
@@ -191,11 +193,6 @@ def _number(percent: float) -> str:
     if percent > 30:
         return f"{percent:.0f}"
     return f"{percent:.1f}" if percent > 0.1 else f"{percent:.1g}"
-
-
-def _percent(values: np.ndarray) -> np.ndarray:
-    """Return weights with which a histogram shows percentages."""
-    return np.full(len(values), 100 / len(values))
 
 
 def _say(axes: "Axes", text: str) -> None:
