@@ -14,6 +14,7 @@ from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv, read_action
 from bfenv.envs.vector import BackfillVectorEnv
 
+NOTES = ("decisions", "outside_window", "replaced_actions")
 Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
 
 
@@ -44,6 +45,12 @@ class Played(NamedTuple):
     times: Times
     seconds: np.ndarray  # (decisions,) float64, how long each took
     replaced_actions: int  # illegal choices of a model without masks, replaced by legal ones
+
+    @property
+    def notes(self) -> dict[str, float]:
+        """Numbers for the metrics of a row; "outside_window" is the share of the decisions."""
+        share = self.info["metrics"]["outside_window"]
+        return dict(zip(NOTES, (len(self.seconds), share, self.replaced_actions), strict=True))
 
 
 def play(

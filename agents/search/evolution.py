@@ -131,7 +131,7 @@ class EvolutionSearch:
         for vector in self._asked:
             # a place on the whole line, folded into [0, 1]
             point = tuple(float(abs((place + 1.0) % 2.0 - 1.0)) for place in vector[count:])
-            policies.append(self.template.policy([self.write(vector[:count])], point))
+            policies.append(self.template.policy(self.write(vector[:count]), point))
         return policies
 
     def tell(self, scores: list[float]) -> None:

@@ -289,7 +289,7 @@ def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
 
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
-    template = read_template(settings.options, settings.searched)
+    template = read_template(settings.options)
     if settings.method == "gp":
         limits = Limits(quantities=quantities_of(settings.workloads, template.has_trials))
         for start in settings.starts:

@@ -56,8 +56,7 @@ def parties(before: Schedule, after: Schedule) -> dict[str, list[Party]]:
 
 def divisions(trace: Trace) -> dict[str, Classes]:
     """Return which jobs belong together, by what they have in common."""
-    jobs, matches = trace.jobs, filter(None, map(NAMED.match, trace.header))
-    names = {(match[1].lower(), int(match[2])): match[3] for match in matches}
+    jobs, names = trace.jobs, _names(trace)
     found = {}
     if trace.records is not None:
         for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
@@ -78,6 +77,12 @@ def users_changed(before: Schedule, after: Schedule) -> tuple[int, int]:
     jobs = np.bincount(user[known])
     mean = change[jobs > 0] / jobs[jobs > 0]
     return int(np.sum(mean < -LEAST)), int(np.sum(mean > LEAST))
+
+
+def _names(trace: Trace) -> dict[tuple[str, int], str]:
+    """Return the names of partitions and queues in the log's header, by kind and number."""
+    matches = filter(None, map(NAMED.match, trace.header))
+    return {(match[1].lower(), int(match[2])): match[3] for match in matches}
 
 
 def _by_number(what: str, numbers: np.ndarray, names: dict[tuple[str, int], str]) -> Classes:

@@ -23,9 +23,6 @@ def search(
         None, "N", "Number of generations. Give this or --budget.", min=1
     ),
     options: str = o.option("", "OPTIONS", "Other options of easy, see above."),
-    also: list[str] | None = o.option(
-        None, "OPTION", "Also search for backfill_estimate or backfill; repeat for both."
-    ),
     start: list[str] | None = o.option(None, "FORMULA", "Order to start from; repeat for several."),
     load: list[str] | None = o.option(
         None,
@@ -91,7 +88,6 @@ def search(
         shake_seconds=shake,
         method=method,
         options=options,
-        searched=("order", *(also or ())),
         starts=tuple(start or ()),
         hidden=hidden,
         covariance=covariance,

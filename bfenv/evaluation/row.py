@@ -40,7 +40,8 @@ class Difference:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Difference":
         """Read a difference; what is not a number becomes None."""
-        return cls(**{one.name: _number_or_none(values.get(one.name)) for one in fields(cls)})
+        found = {one.name: values.get(one.name) for one in fields(cls)}
+        return cls(**{name: value if is_number(value) else None for name, value in found.items()})
 
 
 @dataclass(frozen=True)
@@ -309,10 +310,6 @@ def encode_json(value: Mapping[str, Any]) -> bytes:
 def _safe_name(text: str, longest: int = 40) -> str:
     """Part of a file name that leads nowhere else, of letters, digits, dots, plus and minus."""
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text)[:longest].lstrip(".+-").rstrip(".-") or "x"
-
-
-def _number_or_none(value: Any) -> Any:
-    return value if is_number(value) else None
 
 
 def _slowdown_curve(value: Any) -> SlowdownCurve | None:

@@ -160,8 +160,12 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 
     def log_ratio(name: str, workload: str, trace: str) -> float:
         usual = values[REFERENCE, workload, trace][0]
-        own = values.get((name, workload, trace), [np.nan])
-        return float(np.mean([_log_ratio(value, usual) for value in own]))
+        logs = []
+        for value in values.get((name, workload, trace), [np.nan]):
+            is_known = value > 0 and usual > 0
+            log = float(np.log(value) - np.log(usual)) if is_known else float("nan")
+            logs.append(0.0 if value == usual else log)  # two zeros are equal, too
+        return float(np.mean(logs))
 
     logs = {
         name: [
@@ -175,13 +179,6 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
         return LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
     return LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
-
-
-def _log_ratio(value: float, usual: float) -> float:
-    """0 for equal values, two zeros among them; NaN if one of two others is not positive."""
-    if value == usual:
-        return 0.0
-    return float(np.log(value) - np.log(usual)) if value > 0 and usual > 0 else float("nan")
 
 
 def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, float | None]:

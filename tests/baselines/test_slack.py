@@ -170,39 +170,6 @@ def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors
         assert one.start.tolist() == two.start.tolist()
 
 
-def knowing_later_jobs(policy, placed):
-    """The policy, with openings noted from the first job on; later jobs are known or not."""
-
-    def memory(*arguments):
-        made = policy.memory(*arguments)
-        made.tentative.openings.long[0] = 0
-        made.later.worth[0] = placed
-        return made
-
-    return replace(policy, memory=memory)
-
-
-@pytest.mark.parametrize("policy", ["relaxed", "relaxed(factor=5)", "slack", "slack(seconds=120)"])
-def test_plans_that_are_known_to_fail_would_fail(policy):
-    """To look for later jobs that are too late, in each plan or in none, changes no start."""
-    policy = find_policy(policy)
-    always, never = knowing_later_jobs(policy, -1), knowing_later_jobs(policy, 10**9)
-    for seed in range(1 if numba.config.DISABLE_JIT else 60):  # seconds each
-        trace = of_few_kinds(16, seed)
-        one, two = bfenv.simulate(trace, always), bfenv.simulate(trace, never)
-        assert one.start.tolist() == two.start.tolist()
-
-
-@given(crowds(), options())
-def test_small_plans_that_are_known_to_fail_would_fail(trace, option):
-    """So it is with priorities and many estimates."""
-    name, value = option
-    policy = FAMILIES[name][0](value)
-    always, never = knowing_later_jobs(policy, -1), knowing_later_jobs(policy, 10**9)
-    one, two = bfenv.simulate(trace, always), bfenv.simulate(trace, never)
-    assert one.start.tolist() == two.start.tolist()
-
-
 @given(crowds(), options())
 def test_no_job_starts_later_than_its_first_reservation_and_its_slack(trace, option):
     name, value = option

@@ -26,9 +26,7 @@ def calibration_lines(rows: Sequence[Row], logs: Sequence[Row]) -> dict[str, lis
         for row in rows:
             if row.workload == logged.workload and row.workload_hash == logged.workload_hash:
                 first.setdefault(row.policy, row)
-        closest = sorted(
-            first.values(), key=lambda row: (-(row.metrics.get("log_close") or 0.0), row.policy)
-        )
+        closest = sorted(first.values(), key=_closeness)
         for row in closest:
             value = row.metrics.get
             how = (
@@ -39,13 +37,7 @@ def calibration_lines(rows: Sequence[Row], logs: Sequence[Row]) -> dict[str, lis
             )
             lines.append(how)
         names = [AS_IT_RAN, *(row.policy for row in closest)]
-        waits = zip(
-            *(
-                durations(row.metrics.get(name) for row in (logged, *closest))
-                for name in ("mean_wait", "median_wait", "p95_wait", "max_wait")
-            ),
-            strict=True,
-        )
+        waits = zip(*_waits([logged, *closest]), strict=True)
         tables[logged.workload] = [
             (name, *wait, *how) for name, wait, how in zip(names, waits, lines, strict=True)
         ]
@@ -70,3 +62,13 @@ def as_it_ran(tables: Mapping[str, list[tuple[str, ...]]]) -> Markup | None:
         for workload, lines in tables.items()
     ]
     return join([*parts, element("p", explanation, class_="note")])
+
+
+def _waits(rows: list[Row]) -> list[list[str]]:
+    """Return four columns of waits."""
+    names = ("mean_wait", "median_wait", "p95_wait", "max_wait")
+    return [durations(row.metrics.get(name) for row in rows) for name in names]
+
+
+def _closeness(row: Row) -> tuple[float, str]:
+    return -(row.metrics.get("log_close") or 0.0), row.policy

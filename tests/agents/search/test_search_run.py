@@ -59,13 +59,12 @@ def test_command() -> None:
     changes: dict[str, Any] = {
         "workloads": (MODEL + ",seed=4",), "loads": (None, 0.123456789), "split": "all",
         "slice_jobs": 5, "shakes": 1, "shake_seconds": 7, "method": "gp", "options": "guard=2",
-        "searched": ("order", "backfill"), "starts": ("size",), "hidden": 2,
-        "covariance": "diagonal", "population": 9, "cases": 4, "tolerated_wait": 2.5, "seed": 8,
+        "starts": ("size",), "hidden": 2, "covariance": "diagonal", "population": 9, "cases": 4,
+        "tolerated_wait": 2.5, "seed": 8,
     }  # fmt: skip
     assert set(changes) == set(asdict(base))
     for name, value in changes.items():
-        one = replace(base, method="gp") if name == "searched" else base
-        assert replace(one, **{name: value}).command(1) != one.command(1), name
+        assert replace(base, **{name: value}).command(1) != base.command(1), name
     several = replace(base, loads=(None, 1 / 3, 1.0)).command(1)
     assert "--load own --load 0.3333333333333333 --load 1 " in several
 
@@ -157,8 +156,6 @@ def test_seeds(tmp_path: Path) -> None:
         ({"method": "cma-es", "covariance": "round"}, "covariance must be one of 'full'"),
         ({"method": "cma-es", "hidden": 7}, "hidden must be an integer from 0 to 6"),
         ({"population": 2}, "population must be an integer >= 4"),
-        ({"searched": ("order", "weight")}, "besides order, a search takes backfill_estimate"),
-        ({"method": "cma-es", "searched": ("order", "backfill")}, "only for the order"),
         ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
         ({"starts": ("sise",)}, "unknown name 'sise'"),
         ({"starts": ("size * processors",)}, "uses processors, which the training does not vary"),
