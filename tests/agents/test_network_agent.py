@@ -185,7 +185,7 @@ TRACE = "lublin:procs=64,jobs=200,seed=9,load=0.9"
 def test_same_schedule(name: str) -> None:
     """As a policy, a network makes the schedule that it makes as an agent, in its division."""
     trace = bfenv.load_workload(TRACE)
-    shares, agent = [], agent_schedule(trace, name, 0).schedule
+    shares, agent = [], agent_schedule(trace, name, 0)[0]
     schedule = bfenv.simulate(trace, name, watch=shares.append).check()
     assert schedule.policy == name and shares[0]() == 1.0
     assert bfenv.find_policy(name).trials == ("trial" in name)
