@@ -182,7 +182,11 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
     taken, key, line = state.per_job[i, at.TAKEN], state.per_job[i, at.KEY], waiting(cluster)
     time, count = now(cluster), 0
     if rules.expression is not None:
-        _write_values(state, tables, cluster, jobs, rules, i)
+        program, columns = program_of(rules.expression), columns_of(state, rules, i)
+        history, value = history_of(state, tables, i), state.per_job[i, at.VALUE].view(np.float64)
+        count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
+        note_age_limit(history, longest_allowed_wait(state, rules, i))
+        score_jobs(program, columns, history, cluster, jobs, line, value)
     for place in range(len(line)):
         job = line[place]
         estimate, size = jobs.estimate[job], jobs.size[job]
@@ -207,16 +211,6 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
                 count -= key[place] < LARGEST
                 key[place] = LARGEST
     return count
-
-
-@kernel
-def _write_values(state, tables, cluster, jobs, rules, i):
-    """Write the values that the window's expression has for the waiting jobs."""
-    program, columns = program_of(rules.expression), columns_of(state, rules, i)
-    history, value = history_of(state, tables, i), state.per_job[i, at.VALUE].view(np.float64)
-    count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
-    note_age_limit(history, longest_allowed_wait(state, rules, i))
-    score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
 
 
 @kernel

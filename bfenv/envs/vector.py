@@ -80,7 +80,10 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         threads: int = 1,
         **settings: Unpack[EnvSettings],
     ) -> None:
-        mode = _autoreset_mode(autoreset_mode)
+        mode = autoreset_mode
+        if not isinstance(mode, AutoresetMode):
+            check_choice("autoreset_mode", mode, [known.name.lower() for known in AutoresetMode])
+            mode = AutoresetMode[mode.upper()]
         batch = EnvBatch(num_envs, workload, settings, threads)
         check_choice("copy", copy, (False, True))
         if not copy:
@@ -315,13 +318,6 @@ def _spread(infos: Sequence[Info], over: Sequence[int], present: np.ndarray) -> 
                 column[i] = info[key]
         spread[key], spread[f"_{key}"] = column, present
     return spread
-
-
-def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
-    if isinstance(mode, AutoresetMode):
-        return mode
-    check_choice("autoreset_mode", mode, [known.name.lower() for known in AutoresetMode])
-    return AutoresetMode[mode.upper()]
 
 
 def check_actions(actions: Any, count: int) -> np.ndarray:

@@ -1,7 +1,12 @@
 """The screen of text of render_mode "ansi"."""
 
+from typing import TYPE_CHECKING
+
 import bfenv.envs.rendering.snapshot as view
 from bfenv.core.text import counted
+
+if TYPE_CHECKING:
+    from bfenv.envs.handle import EnvHandle
 
 WIDTH = 96  # characters
 ROWS = 12  # of the queue
@@ -9,7 +14,7 @@ BAR = 40  # characters
 STEPS = "▁▂▃▄▅▆▇█"
 
 
-def render_text(env: view.EnvView) -> str:
+def render_text(env: "EnvHandle") -> str:
     """Draw the environment as lines of text, none longer than WIDTH."""
     snapshot = view.take_snapshot(env, ROWS)
     right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"
