@@ -20,7 +20,6 @@ from bfenv.envs.features import (
     JOB_LEGAL,
     JOB_PRESENT,
     JOB_SIZE,
-    OLDEST_VERSION,
     PROFILE,
     VERSION,
     Feature,
@@ -181,7 +180,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     """
     content = read_content(str(path), NETWORK)
     version = content.get("observation_version")
-    if version not in range(OLDEST_VERSION, VERSION + 1):
+    if version != VERSION:
         raise BfenvError(
             f"{path}: was trained on observations of version {version}, these have version "
             f"{VERSION}"

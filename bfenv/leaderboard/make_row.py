@@ -235,7 +235,7 @@ def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,
-        division=None if task.trials is None else division_of(task.trials, trace),
+        division=division_of(bool(task.trials), trace),
         sandbox=limits.sandbox if task.command else None,
     )
 

@@ -21,9 +21,6 @@ def report(
     format: FormatOption = Format.table,
     html: Path | None = options.option(None, "FILE", "Write a self-contained HTML page."),
     markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
-    readme: Path | None = options.option(
-        None, "FILE", "Update the table between the marks of a README."
-    ),
     metrics: bool = typer.Option(
         False, "--metrics", help="Show the places under other metrics, too."
     ),
@@ -59,7 +56,7 @@ def report(
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.ranking import render_markdown, write_readme
+    from bfenv.leaderboard.report.ranking import render_markdown
     from bfenv.leaderboard.store import read_leaderboard
 
     of_the_page = {"--workload": workload, "--from": begin, "--span": span}
@@ -80,8 +77,6 @@ def report(
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
         write_atomically(markdown, render_markdown(leaderboard).encode())
-    if readme is not None:
-        write_readme(readme, render_markdown(leaderboard))
     _print(leaderboard, format)
     if metrics:
         _print_metrics(leaderboard, format)

@@ -3,12 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
-from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
@@ -232,9 +229,6 @@ def foresight_notes(rows: Sequence[Row]) -> list[str]:
     return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
 
 
-BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
-
-
 def render_markdown(leaderboard: Leaderboard) -> str:
     """Return the ranked table and its notes; names from the rows are shown as text, not markup."""
     lines = ranked(leaderboard)
@@ -254,25 +248,3 @@ def escaped(text: str) -> str:
     """Escape text so that Markdown shows it as it is, in one line."""
     text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~$#!])", r"\\\1", text)
-
-
-def write_readme(path: Path, text: str) -> None:
-    """Replace the text between the marks BEGIN and END of a README, atomically.
-
-    Raises BfenvError if the file is not UTF-8 text, does not have exactly one pair of marks, or
-    cannot be written.
-    """
-    try:
-        readme = path.read_bytes().decode()  # keeps the line ends
-    except UnicodeDecodeError as error:
-        raise BfenvError(f"{path}: is not text in UTF-8: {error}") from error
-    write_atomically(path, with_block(readme, text, path).encode())
-
-
-def with_block(readme: str, text: str, path: Path) -> str:
-    """Return the README's text with `text` between the marks; `path` is for error messages."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in after:
-        raise BfenvError(f"{path}: needs one {BEGIN} and {END} after it")
-    return f"{before}{BEGIN}\n{text}{END}{after}"

@@ -69,17 +69,6 @@ def test_files(run, board, tmp_path):
     assert page.read_bytes() == before
 
 
-def test_readme(run, board, tmp_path):
-    """The table between the marks of a README is updated, and nothing else."""
-    readme = tmp_path / "README.md"
-    readme.write_text(f"# One\n{BEGIN}\nstale\n{END}\nTwo\n")
-    assert run("leaderboard", "report", board, "--readme", readme)[0] == 0
-    assert (
-        readme.read_text()
-        == f"# One\n{BEGIN}\n{render_markdown(read_leaderboard(board))}{END}\nTwo\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "value"),
     [
