@@ -326,29 +326,3 @@ def test_wrong_calls(crowd):
         run_orders(crowd, ["sjf"], trail=180)
     with pytest.raises(BfenvError, match="last"):
         run_orders(crowd, ["sjf"], first=3, last=3)
-
-
-@given(trace=small_traces(jobs=12), data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_unfinished_runtimes_change_nothing(trace, data):
-    """Other runtimes of jobs that have not ended change no decision until one of them could end."""
-    trace = in_hours(trace)
-    jobs = trace.jobs
-    options = {"trial": HOUR, "trial_above": HOUR} if data.draw(st.booleans()) else {}
-    options["guard_scale"] = data.draw(st.sampled_from(sorted(GUARDS)))
-    policy = easy("-expansion / user_runtime", guard=0.5, backfill_estimate="prediction", **options)
-    full = bfenv.make_trace(
-        jobs.submit, jobs.size, jobs.estimate, trace.processors,
-        estimate=jobs.estimate, user=jobs.user,
-    )  # fmt: skip
-    one, two = (bfenv.simulate(each, policy) for each in (trace, full))
-    differ = trace.runtime != full.runtime
-    known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9
-    begun = [np.where(s.trial_start >= 0, s.trial_start, s.start) for s in (one, two)]
-    early = [np.where(s < known, s, -1).tolist() for s in begun]
-    if policy.trials:  # a job may end in its trial in one of the two only
-        ends = [np.where(s.trial_end >= 0, s.trial_end, s.end)[differ] for s in (one, two)]
-        if differ.any():
-            known = min(ends[0].min(), ends[1].min())
-        early = [np.where(s < known, s, -1).tolist() for s in begun]
-    assert early[0] == early[1]

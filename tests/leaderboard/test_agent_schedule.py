@@ -13,15 +13,6 @@ pytestmark = pytest.mark.uncompiled
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 
 
-def test_policy_as_agent():
-    """A policy that acts as an agent makes the schedule of the policy."""
-    schedule, played = agent_schedule(TRACE, f"{SAMPLES}:easy:window=150", 0)
-    expected = bfenv.simulate(TRACE, "easy")
-    assert np.array_equal(schedule.check().start, expected.start)
-    assert np.array_equal(schedule.end, expected.end)
-    assert len(played.seconds) >= len(TRACE) and played.seconds.min() > 0
-
-
 def test_window_and_masks():
     """An agent sees the window of its name, and is given masks if it takes them."""
     schedule, _ = agent_schedule(TRACE, f"{SAMPLES}:first:window=1", 0)
@@ -45,13 +36,6 @@ def test_state_and_seed(monkeypatch):
     assert agents[0].seed == 5
 
 
-def test_random_agent():
-    """The schedule of the random agent depends on its seed only."""
-    one, again, other = (agent_schedule(TRACE, "random:window=16", seed)[0] for seed in (1, 1, 2))
-    assert np.array_equal(one.start, again.start)
-    assert not np.array_equal(one.start, other.start)
-
-
 def test_illegal_action():
     """The first illegal action is an error that names the action and the time."""
     with pytest.raises(bfenv.PolicyError, match=r"illegal action at \d+ s: slot 7"):
@@ -68,9 +52,3 @@ def test_trials(trial):
     for times in ("start", "end", "trial_start", "trial_end"):
         assert np.array_equal(getattr(schedule.check(), times), getattr(expected, times))
     assert (schedule.trial_end >= 0).any()
-
-
-def test_trials_as_actions():
-    """The machine allows what an agent that chooses trials makes."""
-    schedule, _ = agent_schedule(TRACE, "random:trial_limit=600", 0)
-    assert (schedule.check().trial_end >= 0).any()
