@@ -6,7 +6,7 @@ The networks are those of `bfenv.agents.training.networks`, which has the formul
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +22,6 @@ from bfenv.envs.features import (
     JOB_SIZE,
     PROFILE,
     VERSION,
-    Feature,
 )
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
@@ -42,14 +41,11 @@ Weights = Mapping[str, np.ndarray]
 class NetworkAgent:
     """A trained network with the predict() of stable-baselines3; it takes the best legal action.
 
-    It reads the columns that its card names, wherever they stand in observations, so it can be used
-    when later versions have more of them.
-
     * `card`: what it was trained with.
     * `weights`: float32 arrays by the names of torch's parameters.
 
-    Raises BfenvError if the settings of the card are wrong, or observations do not have one of its
-    columns.
+    Raises BfenvError if the settings of the card are wrong, or observations have other columns than
+    it was trained on.
     """
 
     samples = False  # nothing is random
@@ -61,8 +57,9 @@ class NetworkAgent:
         settings = complete_settings(cast(EnvSettings, card.settings))
         job, cluster = find_job_features(settings, ()), find_cluster_features(settings)
         self._widths = len(job), len(cluster)
-        self._job_columns = _columns(card.name, card.queue_features, job)
-        self._cluster_columns = _columns(card.name, card.cluster_features, cluster)
+        for wanted, there in ((card.queue_features, job), (card.cluster_features, cluster)):
+            if list(wanted) != [feature.name for feature in there]:
+                raise BfenvError(f"{card.name}: was trained on other columns: {', '.join(wanted)}")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -98,7 +95,6 @@ class NetworkAgent:
                 f"{self._widths[1]} of the cluster, got {widths[0]} and {widths[1]}: make the "
                 "environment with its settings"
             )
-        queue, cluster = queue[:, :, self._job_columns], cluster[:, self._cluster_columns]
         scores, _ = forward(self.weights, queue, profile, cluster)
         mask = self._legal_actions(queue, cluster) if action_masks is None else action_masks
         scores = np.where(mask.reshape(scores.shape), scores, -np.inf)
@@ -200,15 +196,6 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
         return agent
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BfenvError(f"{path}: damaged: {error}") from error
-
-
-def _columns(name: str, wanted: Sequence[str], features: Sequence[Feature]) -> list[int]:
-    """Return the columns with the wanted names."""
-    names = [feature.name for feature in features]
-    for one in wanted:
-        if one not in names:
-            raise BfenvError(f"{name}: was trained on {one!r}, which observations do not have")
-    return [names.index(one) for one in wanted]
 
 
 def encode_array(values: np.ndarray) -> dict[str, Any]:
