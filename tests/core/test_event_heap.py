@@ -18,19 +18,6 @@ from tests.conftest import small_traces
 events = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), max_size=20)
 
 
-@given(events)
-def test_order(events):
-    """Events leave the heap by time, and at the same time by entry."""
-    heap = new_event_heap(len(events))
-    for time, entry in events:
-        push(heap, time, entry)
-    for time, entry in sorted(events):
-        assert is_due(heap, time)
-        assert not is_due(heap, time - 1) and not is_due(heap, time + 1)
-        assert pop(heap) == entry
-    assert heap.length[0] == 0 and not is_due(heap, 0)
-
-
 @given(events, st.data())
 def test_mixed(events, data):
     """Pushes and pops may alternate in any way."""
