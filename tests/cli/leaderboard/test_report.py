@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.leaderboard.report.ranking import BEGIN, END, render_markdown
+from bfenv.leaderboard.report.ranking import render_markdown
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 
