@@ -5,6 +5,7 @@ and N. F. McPhee, "A Field Guide to Genetic Programming", 2008, sections 11.3 an
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -89,9 +90,8 @@ class GeneticSearch:
             winners = (generator.integers(len(ranked), size=TOURNAMENT).min() for _ in range(2))
             one, other = (self.population[ranked[int(place)]] for place in winners)
             if generator.random() < CROSSOVER:
-                self._vary(
-                    chosen, one, lambda tree, donor=other.tree: tr.crossed(generator, tree, donor)
-                )
+                crossed = partial(tr.crossed, generator, other=other.tree)
+                self._vary(chosen, one, crossed)
             else:
                 self._vary(chosen, one, lambda tree: tr.mutated(generator, tree, self.limits))
         self.population = chosen

@@ -280,11 +280,11 @@ def _run_again(
     try:
         if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
             return CheckResult(check, UNCHECKED, "a saved model may run any code: add --trust", row)
-        names: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
+        given: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
         if row.kind != "log":
-            names[row.kind] = [row.policy]
-        players = names["player"]
-        plan = plan_rows(suite, names["policy"], names["agent"], players=players, limits=limits)
+            given[row.kind] = [row.policy]
+        players = given["player"]
+        plan = plan_rows(suite, given["policy"], given["agent"], players=players, limits=limits)
     except BfenvError as error:
         return CheckResult(check, UNCHECKED, str(error), row)
     task = next((task for task in plan if task.key == row.key), None)

@@ -55,8 +55,8 @@ def _parse(line: str) -> Record:
         raise ValueError(f"{len(fields)} fields separated by colons, expected {LEAST} or more")
     queue, task = fields[QUEUE].strip(), fields[TASK].strip() if len(fields) > TASK else "0"
     # It follows the category, which may have colons in it, as in "-l h_rt=24:00:00".
-    places = (i for i in range(CATEGORY + 1, len(fields)) if IO_WAIT.fullmatch(fields[i]))
-    io_wait_at = next(places, CATEGORY + 1)
+    waits = (i for i in range(CATEGORY + 1, len(fields)) if IO_WAIT.fullmatch(fields[i]))
+    io_wait_at = next(waits, CATEGORY + 1)
     category, parallel_task = fields[CATEGORY:io_wait_at], fields[io_wait_at + 1 : io_wait_at + 2]
     if parallel_task and parallel_task[0].strip() not in ("", "NONE", "none"):
         return Record(why="steps", partition=queue)

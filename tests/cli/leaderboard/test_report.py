@@ -13,6 +13,7 @@ from bfenv.leaderboard.report.ranking import render_markdown
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 
+BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"  # of the table of the page
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "leaderboard.md"
 
 
