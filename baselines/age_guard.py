@@ -37,10 +37,9 @@ from bfenv.baselines.age_guard_state import count_runtimes, predict
 from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.core.cluster import finished, now, running, started, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.events import advance, begin_outage
+from bfenv.core.events import advance, begin_outage, copy_machine, renew_ends
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
-from bfenv.core.machine_copy import copy_machine, renew_ends
 from bfenv.knowledge.following import new_from
 
 PERIOD = 10 * MINUTE

@@ -18,11 +18,13 @@ from gymnasium.utils.seeding import np_random
 import bfenv.envs.batch_state as at
 from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
+from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
 from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, new_machine, outages_of
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (
     BatchState,
     StepBuffers,
@@ -44,7 +46,6 @@ from bfenv.envs.reward import EndedJobs, find_reward
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
 from bfenv.envs.slots import ORDER_NAMES
-from bfenv.envs.truncation import charge_unstarted
 from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs
 
@@ -404,3 +405,47 @@ class EnvBatch:
             for begin, end in pairwise(bounds)
         ]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+
+def charge_unstarted(
+    state: BatchState,
+    tables: TraceTables,
+    trace: Trace,
+    i: int,
+    totals: StepTotals,
+    row: np.ndarray,
+) -> None:
+    """Charge environment i for the jobs of its episode that have not started or are on trial.
+
+    "Episode End" of `BackfillEnv` says how much, and why truncation never pays.
+
+    `totals` belong to the step that was truncated; `row`, the same as an array in the order of
+    StepTotals, is overwritten.
+    """
+    cluster, jobs = cluster_of(state, i), Jobs(*tables.requests[state.counters[i, at.TRACE]])
+    first, last = state.counters[i, [at.FIRST, at.LAST]].tolist()
+    time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
+    start, end = cluster.start[first:last], cluster.end[first:last]
+    on_trial = (cluster.trial_start[first:last] >= 0) & (cluster.trial_end[first:last] < 0)
+    on_trial &= (start >= 0) & (start <= time) & (end < 0)
+    unstarted = first + np.flatnonzero((start < 0) | (start > time) | on_trial)  # FOREVER: not yet
+    settled = state.sums[i, at.WAIT] - (start - jobs.submit[first:last])[on_trial].sum()
+    present = np.union1d(waiting(cluster), unstarted)
+    remaining = expected_ends(cluster) - time
+    work = float(jobs.size[running(cluster)] @ remaining)
+    work += float(jobs.size[present].astype(np.float64) @ jobs.estimate[present])
+    longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
+    earliest = np.maximum(jobs.submit[unstarted], jobs.requested_start[unstarted]).clip(time)
+    latest = earliest + 2 * work / processors + longest
+    for begin, end, _ in sorted(trace.outages):
+        met = (time < begin) & (begin - longest < latest) & (earliest < end)
+        latest += np.where(met, end - begin + longest, 0)
+    wait = latest - jobs.submit[unstarted]
+    slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
+    charged = totals._replace(
+        wait=settled + wait.sum(),
+        slowdown=state.sums[i, at.BOUNDED_SLOWDOWN] + slowdown.sum(),
+        longest=max(float(state.sums[i, at.LONGEST_WAIT]), float(wait.max())),
+        submitted=float(last - first),
+    )
+    row[:] = charged

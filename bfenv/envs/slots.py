@@ -18,8 +18,12 @@ from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.envs.batch_state import columns_of, history_of
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.outages import is_hidden
-from bfenv.knowledge.expression_program import parse_expression, score_jobs
-from bfenv.knowledge.packed_program import pack_program, program_of
+from bfenv.knowledge.expression_program import (
+    pack_program,
+    parse_expression,
+    program_of,
+    score_jobs,
+)
 from bfenv.knowledge.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
 from bfenv.knowledge.user_history import count_jobs, note_age_limit
 

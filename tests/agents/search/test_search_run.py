@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from bfenv import BfenvError, PolicyError, load_workload, make_trace, metrics, simulate
-from bfenv.agents.search.search_result import read_result, result_card
-from bfenv.agents.search.search_run import quantities_of, run_search, run_seeds
+from bfenv.agents.search.search_run import (
+    quantities_of,
+    read_result,
+    result_card,
+    run_search,
+    run_seeds,
+)
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.workloads import write_swf
