@@ -231,13 +231,21 @@ def _write_profile(state, cluster, jobs, i, profile):
         if ahead > f.AHEAD[len(f.AHEAD) - 1]:
             break
         available += jobs.size[runs[k]]
-        # A look-up and a comparison: the processor would mispredict when a search ends.
-        step = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
-        profile[step + (f.AHEAD[step] < ahead)] = available / processors
+        profile[_step_of(ahead)] = available / processors
     share = profile[0]  # it never falls, so the steps at which no job ends take the largest so far
     for step in range(len(f.AHEAD)):
         share = max(share, profile[step])
         profile[step] = share
+
+
+@kernel
+def _step_of(ahead):
+    """Return the first step of the profile that is at least `ahead` seconds ahead.
+
+    A look-up and a comparison: the processor would mispredict when a search ends.
+    """
+    step = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
+    return step + (f.AHEAD[step] < ahead)
 
 
 @kernel
