@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any
 
 from bfenv.baselines import easy_pass, expression_order
-from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import find_order_or_expression, uses_history
 from bfenv.baselines.policy_names import expression

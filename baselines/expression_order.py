@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard import note_starts, update_age_guard
-from bfenv.baselines.age_guard_state import AgeGuard, new_age_guard
+from bfenv.baselines.age_guard import AgeGuard, new_age_guard, note_starts, update_age_guard
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits, let_trials_run_on
 from bfenv.baselines.easy_pass import decide as easy_pass

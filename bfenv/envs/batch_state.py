@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import STATE as GUARD_STATE
-from bfenv.baselines.age_guard_state import AgeGuard
+from bfenv.baselines.age_guard import STATE as GUARD_STATE
+from bfenv.baselines.age_guard import AgeGuard
 from bfenv.core.cluster import STATE, Cluster
 from bfenv.core.events import Truth
 from bfenv.core.jobs import ESTIMATE, FOREVER, SIZE, Jobs, Trace

@@ -4,8 +4,7 @@ They work on the BatchState of N environments at once and drive the verbs of `bf
 """
 
 import bfenv.envs.batch_state as at
-from bfenv.baselines.age_guard import note_start, update_work
-from bfenv.baselines.age_guard_state import ESTIMATES, RUNTIMES
+from bfenv.baselines.age_guard import ESTIMATES, RUNTIMES, note_start, update_work
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import NEXT_JOB, finished, may_start, now, start, try_start, waiting
 from bfenv.core.events import advance, commit_starts

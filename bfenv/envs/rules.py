@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns

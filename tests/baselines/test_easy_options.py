@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines import run_orders
-from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.order_runs import METRICS
 from bfenv.core.errors import BfenvError, PolicyError

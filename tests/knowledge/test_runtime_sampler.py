@@ -26,7 +26,7 @@ def watch(trace, look):
     history = rs.new_runtime_history(trace.jobs)
 
     def decide(cluster, jobs, memory):
-        rs.learn_runtimes(history, cluster, jobs)
+        rs.learn_runtimes_of(history, cluster, jobs, finished(cluster))
         look(cluster, jobs, history)
         first_that_fit(cluster, jobs)
 
