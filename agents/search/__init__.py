@@ -5,10 +5,5 @@ from bfenv.agents.search.search_run import run_search, run_seeds
 from bfenv.agents.search.search_settings import SearchSettings
 
 __all__ = [
-    "FEATURES",
-    "SearchSettings",
-    "linear_order",
-    "network_order",
-    "run_search",
-    "run_seeds",
-]
+    "FEATURES", "SearchSettings", "linear_order", "network_order", "run_search", "run_seeds",
+]  # fmt: skip
