@@ -10,16 +10,16 @@ from bfenv.site.live_queue import forecaster_of_queue, read_sinfo, read_squeue
 
 NOW = 1_767_226_200
 QUEUE = """\
-11|ann|RUNNING|4|1:00:00|1767225000|1767225600|10:00|100|None
-12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None
-13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources
-14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority
-15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority
-16_[0-9:2,20%3]|eve|PENDING|1|10:00|1767226150|N/A|0:00|10|JobHeldUser
-17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency
-9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None
+11|ann|RUNNING|4|1:00:00|1767225000|1767225600|10:00|100|None|main|n1|0
+12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None|main|n2|0
+13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources|main||0
+14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority|main||0
+15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority|main||0
+16_[0-9:2,20%3]|eve|PENDING|1|10:00|1767226150|N/A|0:00|10|JobHeldUser|main||0
+17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency|main||0
+9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main||0
 """
-NODES = "n1|4|allocated\nn2|4|draining*\nn2|4|draining*\nn3|4|down*\nn4|4|drained\n"
+NODES = "n1|4|allocated|main\nn2|4|draining*|main\nn2|4|draining*|fat\nn3|4|down*|main\nn4|4|drained|main\n"
 JSON = {
     "jobs": [
         {
@@ -57,6 +57,8 @@ JSON = {
     ],
     "last_update": {"set": True, "number": NOW},
 }  # fmt: skip
+for _job, _nodes in zip(JSON["jobs"], ("n1", "n2", *[""] * 5), strict=True):
+    _job |= {"partition": "main", "nodes": _nodes, "nice": {"set": True, "number": 0}}
 
 
 @pytest.fixture
@@ -71,18 +73,21 @@ def test_text_and_json_agree(queue, tmp_path):
     path = tmp_path / "queue.json"
     path.write_text(json.dumps(JSON))
     one, two = read_squeue(queue), read_squeue(path)
-    assert one.time == two.time == NOW and one.apart == two.apart
-    assert one.apart == {"JobHeld": 6, "Dependency": 1}
+    assert one.time == two.time == NOW
+    assert [entry.reason for entry in one.apart] == ["JobHeldUser"] * 6 + ["Dependency"]
+    assert [entry.reason for entry in two.apart] == ["JobHeld"] * 6 + ["Dependency"]
     assert [entry._replace(reason="") for entry in one.entries] == [
         entry._replace(reason="") for entry in two.entries
     ]
+    assert [entry.end for entry in one.ended] == [NOW - 50]
 
 
 def test_nodes(tmp_path):
     """Nodes that are down or drained do not count, and each node counts once."""
     path = tmp_path / "nodes.txt"
     path.write_text(NODES)
-    assert read_sinfo(path) == 8
+    assert sum(node.size for node in read_sinfo(path) if node.is_up) == 8
+    assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
 
 
 def test_order_and_plan(queue, tmp_path):
@@ -130,7 +135,7 @@ def test_history(queue, site, tmp_path):
     [
         (("|4|1:00:00|", "|9|1:00:00|"), {}, "running jobs use 13 processors of a machine that"),
         (("1767226000", "2026-01-01T00:06:40"), {}, "has no time zone; set SLURM_TIME_FORMAT=%s"),
-        (("|90|Priority", "|90"), {}, "line 4: 9 fields, not 10; print it with SLURM_TIME"),
+        (("|90|Priority", "|90"), {}, "line 4: 12 fields, not 13; print it with SLURM_TIME"),
         (("|100|None", "|high|None"), {}, "'high' is not a whole number"),
         (("", ""), {"processors": None}, "how large is the machine"),
         (("", ""), {"history": "lublin:jobs=50"}, "does not say when it began"),
