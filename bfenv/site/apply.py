@@ -47,7 +47,7 @@ from bfenv.knowledge.priorities import rank
 from bfenv.knowledge.runtime_sampler import ended_jobs
 from bfenv.knowledge.user_history import count_jobs, learn_jobs, note_age_limit
 from bfenv.site.defaults import NODE_FORMAT, QUEUE_FORMAT
-from bfenv.site.live_queue import DEFAULT_LIMIT, Entry, Snapshot, nodes_of, snapshot_of
+from bfenv.site.live_queue import DEFAULT_LIMIT, Entry, Snapshot, nodes_of, number_of, snapshot_of
 
 TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs
@@ -204,13 +204,13 @@ class _Work:
             in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])
             ours = [each for each in in_order if self.is_ours(each)]
             own = {each: each.priority + each.nice * self.is_ours(each) for each in waits}
-            now = sorted(ours, key=lambda each: (-each.priority, _number(each)))
+            now = sorted(ours, key=lambda each: (-each.priority, number_of(each)))
             if now[: self.depth] == ours[: self.depth]:
                 wanted = {each: each.nice for each in ours}
             else:
                 wanted = lifts(ours, own, self.depth)
             nice |= wanted
-            slurm = sorted(own, key=lambda each: (-own[each], _number(each)))
+            slurm = sorted(own, key=lambda each: (-own[each], number_of(each)))
             lift = {each.name: -value for each, value in wanted.items() if value}
             alone = [each.name for each in waits if each not in wanted]
             first = ([each.name for each in line[: self.depth]] for line in (slurm, in_order))
@@ -224,7 +224,7 @@ class _Work:
         if all(each.runs for each in entries):
             return [], None
         past = [each for each in self.ended.values() if _partition(each) == name]
-        known = sorted((*past, *entries), key=lambda each: (each.submit, _number(each)))
+        known = sorted((*past, *entries), key=lambda each: (each.submit, number_of(each)))
         self.origin = self.origin or known[0].submit - DAY
         longest = max(each.limit for each in known) or DEFAULT_LIMIT
         requests = np.array(
@@ -313,10 +313,10 @@ def lifts(line: list[Entry], priority: Mapping[Entry, int], depth: int) -> dict[
     jobs with the same priority, Slurm takes the one with the lower number.
     """
     nice = dict.fromkeys(line, 0)
-    others = [(priority[each], _number(each)) for each in line[depth:]]
+    others = [(priority[each], number_of(each)) for each in line[depth:]]
     least = min(others, key=lambda each: (-each[0], each[1]), default=(0, ()))
     for entry in reversed(line[:depth]):
-        to_be, number = priority[entry], _number(entry)
+        to_be, number = priority[entry], number_of(entry)
         to_be = max(to_be, least[0] + (number > least[1]))
         nice[entry] = priority[entry] - to_be
         least = to_be, number
@@ -327,10 +327,6 @@ def _keys(entry: Entry) -> tuple[str, str]:
     """Return what a job is called in `lifted`, and what its array would be, if it is of one."""
     job, _, task = entry.name.partition("_")
     return f"{job}_{task.partition('[')[0]}@{entry.submit}", f"{job}_@{entry.submit}"
-
-
-def _number(entry: Entry) -> tuple[int, ...]:
-    return tuple(map(int, re.findall("[0-9]+", entry.name.partition("[")[0])))
 
 
 def _partition(entry: Entry) -> str:

@@ -16,6 +16,7 @@ from bfenv.baselines.futures import (
     run_futures,
 )
 from bfenv.baselines.registry import find_policy
+from bfenv.baselines.slurm.live import planned_starts
 from bfenv.core.cluster import HORIZON, NEXT_JOB, NOW, Cluster
 from bfenv.core.detour import run_around
 from bfenv.core.durations import DAY
@@ -161,7 +162,11 @@ def sample_waits(
     runtime[:, is_outage] = estimate[is_outage]
     place = places(machine.job, asked)
     options: dict[str, Any] = {"outages": known.outages, "threads": threads}
-    plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    plans = planned_starts(policy, machine)
+    if plans is None:
+        plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    else:
+        plan = plans[place]
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
     mine = np.full(len(known.runtime), -1)
     own = np.flatnonzero((machine.job >= 0) & ~is_outage)

@@ -17,6 +17,7 @@ import numpy as np
 
 from bfenv.baselines.futures import cluster_at
 from bfenv.baselines.registry import find_policy
+from bfenv.baselines.slurm.live import on_live_queue
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import MINUTE, parse_duration
 from bfenv.core.errors import BfenvError, WorkloadError
@@ -59,6 +60,11 @@ class Entry(NamedTuple):
     nodes: str = ""  # as Slurm lists them
     nice: int = 0
     end: int = -1  # -1 if it has not ended
+
+
+def number_of(entry: Entry) -> tuple[int, ...]:
+    """Return the number of a job, and of its task: of equal priorities, Slurm takes the lowest."""
+    return tuple(map(int, re.findall("[0-9]+", entry.name.partition("[")[0])))
 
 
 class Snapshot(NamedTuple):
@@ -263,8 +269,9 @@ def forecaster_of_queue(
     if not snapshot.entries:
         raise WorkloadError(f"{squeue}: no job runs or waits")
     trace = None if history is None else load_workload(history)
+    nodes = [] if sinfo is None else [node for node in read_sinfo(sinfo) if node.is_up]
     if sinfo is not None:
-        processors = sum(node.size for node in read_sinfo(sinfo) if node.is_up)
+        processors = sum(node.size for node in nodes)
     elif processors is None:
         if trace is None:
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
@@ -314,8 +321,15 @@ def forecaster_of_queue(
         int(number): Asked(entry.name, snapshot.time - entry.submit)
         for number, entry in zip(place, ordered, strict=True)
     }
+    own_jobs = dict(zip(place.tolist(), ordered, strict=True))
+    policy = on_live_queue(
+        find_policy(policy),
+        processors,
+        [(node.name, node.size, node.partitions) for node in nodes],
+        [(own_jobs[job].partition, own_jobs[job].nodes) for job in known.machine.job.tolist()],
+    )
     return Forecaster(
-        Path(squeue).name, known, find_policy(policy), joined([]), futures, seed, threads,
+        Path(squeue).name, known, policy, joined([]), futures, seed, threads,
         asked, tuple(notes),
     )  # fmt: skip
 
@@ -325,10 +339,10 @@ def _why_apart(entry: Entry) -> str:
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the running jobs by submission, then the waiting ones in Slurm's order."""
+    """Return the running jobs by number, then the waiting ones in Slurm's order."""
     return sorted(
         entries,
-        key=lambda one: (not one.runs, 0 if one.runs else -one.priority, one.submit, one.name),
+        key=lambda one: (not one.runs, 0 if one.runs else -one.priority, number_of(one)),
     )
 
 

@@ -19,7 +19,13 @@ QUEUE = """\
 17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency|main||0
 9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main||0
 """
-NODES = "n1|4|allocated|main\nn2|4|draining*|main\nn2|4|draining*|fat\nn3|4|down*|main\nn4|4|drained|main\n"
+NODES = """\
+n1|4|allocated|main
+n2|4|draining*|main
+n2|4|draining*|fat
+n3|4|down*|main
+n4|4|drained|main
+"""
 JSON = {
     "jobs": [
         {
