@@ -105,14 +105,19 @@ def live_memory(
     return memory
 
 
-def planned_starts(policy: Policy, machine: KnownMachine) -> np.ndarray | None:
+def is_slurm(policy: Policy) -> bool:
+    """Tell whether a policy is `slurm` on a live queue."""
+    return isinstance(policy.memory, partial) and policy.memory.func is live_memory
+
+
+def planned_starts(policy: Policy, machine: KnownMachine) -> np.ndarray:
     """Return the map of the backfill's cycle now: when each job is to start, (k,) int64 seconds.
 
-    It is what `squeue --start` shows: FOREVER for a job without a reservation. None for a policy
-    that is not of `on_live_queue`.
+    It is what `squeue --start` shows: FOREVER for a job without a reservation.
+
+    * `policy`: `slurm` on a live queue.
+    * `machine`: its machine; other or more jobs may wait on it.
     """
-    if not isinstance(policy.memory, partial) or policy.memory.func is not live_memory:
-        return None
     cluster = Cluster(*(column.copy() for column in machine.cluster))
     jobs = Jobs(*machine.requests)
     processors, generator = int(cluster.state[PROCESSORS]), np.random.default_rng(0)

@@ -141,6 +141,7 @@ def sample_waits(
     futures: int,
     seed: tuple[int, ...],
     threads: int | None = None,
+    planner: Policy | None = None,
 ) -> Waits:
     """Run futures of a machine, and return how long jobs wait in them.
 
@@ -152,6 +153,8 @@ def sample_waits(
         futures: How many futures.
         seed: Of all random numbers.
         threads: See `run_futures`.
+        planner: The policy `slurm` on a live queue, whose map is the plan by limits. None for a
+            run of PLANNER.
     """
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))
@@ -162,11 +165,10 @@ def sample_waits(
     runtime[:, is_outage] = estimate[is_outage]
     place = places(machine.job, asked)
     options: dict[str, Any] = {"outages": known.outages, "threads": threads}
-    plans = planned_starts(policy, machine)
-    if plans is None:
-        plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    if planner is not None:
+        plan = planned_starts(planner, machine)[place]
     else:
-        plan = plans[place]
+        plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
     mine = np.full(len(known.runtime), -1)
     own = np.flatnonzero((machine.job >= 0) & ~is_outage)

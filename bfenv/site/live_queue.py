@@ -17,7 +17,7 @@ import numpy as np
 
 from bfenv.baselines.futures import cluster_at
 from bfenv.baselines.registry import find_policy
-from bfenv.baselines.slurm.live import on_live_queue
+from bfenv.baselines.slurm.live import is_slurm, on_live_queue
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import MINUTE, parse_duration
 from bfenv.core.errors import BfenvError, WorkloadError
@@ -250,7 +250,8 @@ def forecaster_of_queue(
     """Prepare forecasts from a snapshot of a queue.
 
     Jobs that are held, or wait for a dependency, a begin time or a reservation, are left out. The
-    others keep Slurm's order, by priority. There is no correction by earlier forecasts.
+    others keep Slurm's order, by priority. There is no correction by earlier forecasts. The plan by
+    limits is the map of Slurm's backfill, as `squeue --start` shows it.
 
     Args:
         squeue: What `squeue --json`, or the command SQUEUE, has printed.
@@ -322,15 +323,19 @@ def forecaster_of_queue(
         for number, entry in zip(place, ordered, strict=True)
     }
     own_jobs = dict(zip(place.tolist(), ordered, strict=True))
-    policy = on_live_queue(
-        find_policy(policy),
-        processors,
-        [(node.name, node.size, node.partitions) for node in nodes],
-        [(own_jobs[job].partition, own_jobs[job].nodes) for job in known.machine.job.tolist()],
+    policy, planner = (
+        on_live_queue(
+            find_policy(each),
+            processors,
+            [(node.name, node.size, node.partitions) for node in nodes],
+            [(own_jobs[job].partition, own_jobs[job].nodes) for job in known.machine.job.tolist()],
+        )
+        for each in (policy, "slurm")
     )
+    planner = policy if is_slurm(policy) else planner
     return Forecaster(
         Path(squeue).name, known, policy, joined([]), futures, seed, threads,
-        asked, tuple(notes),
+        asked, planner, tuple(notes),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ COMMAND = [sys.executable, "-m", "bfenv", "apply", "--policy", "easy-sjf", "--ev
 
 @contextmanager
 def slurm(folder, priority, long=False):
-    """A cluster of two nodes, and a job on all of it for 25 or 100 seconds."""
+    """A cluster of two nodes, and a job on all of it for 25 seconds, or all the time."""
     conf = [
         "SchedulerParameters=bf_interval=2,sched_interval=2",
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
@@ -35,9 +35,11 @@ def slurm(folder, priority, long=False):
     ]
     write_conf(folder, {"nodes": NODES, "processors": 1, "conf": conf})
     with daemons(folder, NODES):
-        submit(folder, 2, 100 if long else 25)
+        submit(folder, 20, 900 if long else 25)
         wait_until(lambda: not waiting())
         yield
+        subprocess.run(["scancel", "--user", "root"], check=True)
+        time.sleep(2)
 
 
 def submit(folder, limit, seconds=1, *options):
