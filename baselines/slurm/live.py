@@ -121,6 +121,6 @@ def planned_starts(policy: Policy, machine: KnownMachine) -> np.ndarray:
     cluster = Cluster(*(column.copy() for column in machine.cluster))
     jobs = Jobs(*machine.requests)
     processors, generator = int(cluster.state[PROCESSORS]), np.random.default_rng(0)
-    memory = policy.memory(jobs, processors, generator)
+    memory: Slurm = policy.memory(jobs, processors, generator)
     plan_all(cluster, jobs, memory)
     return memory.planned

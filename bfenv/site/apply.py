@@ -213,8 +213,8 @@ class _Work:
             slurm = sorted(own, key=lambda each: (-own[each], number_of(each)))
             lift = {each.name: -value for each, value in wanted.items() if value}
             alone = [each.name for each in waits if each not in wanted]
-            first = ([each.name for each in line[: self.depth]] for line in (slurm, in_order))
-            found.append(Partition(name, *first, lift, alone, limit))
+            theirs, mine = ([each.name for each in a[: self.depth]] for a in (slurm, in_order))
+            found.append(Partition(name, theirs, mine, lift, alone, limit))
         return found, {entry: value for entry, value in nice.items() if value != entry.nice}
 
     def in_order(

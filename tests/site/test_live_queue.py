@@ -1,6 +1,7 @@
 """Live queues: what squeue and sinfo print, and forecasts from it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,3 +168,59 @@ def test_no_json_of_squeue(tmp_path):
     path.write_text('{"jobs": [{"job_id": 3, "job_state": ["PENDING"]}]}')
     with pytest.raises(bfenv.BfenvError, match="job 3 has no number of cpus"):
         read_squeue(path)
+
+
+# Queues of Debian's Slurm 22.05.8, and what `squeue --start` said in them, after a cycle of the
+# backfill in which nothing started. A job that runs is [number, size, limit, time run, nodes], one
+# that waits [number, size, limit, priority, partition, seconds up to its planned start, or null].
+PLANS = json.loads((Path(__file__).parent / "plans.json").read_text())
+# Where the plan differs: on nodes of several CPUs, squeue does not say which jobs have how many
+# CPUs on each.
+DIFFER = {"nodes of four CPUs that jobs share": {"20", "21", "27", "29"}}
+
+
+@pytest.mark.parametrize("case", PLANS, ids=lambda case: case["what"])
+def test_the_plan_is_that_of_squeue(case, tmp_path):
+    """With limits for runtimes, `slurm` plans to the minute what the real one does."""
+    now, lines = case["now"], []
+    for job, size, limit, ran, nodes in case["running"]:
+        lines.append(
+            f"{job}|ann|RUNNING|{size}|{limit // 60}:00|{now - ran}|{now - ran}|{ran}|9|None|"
+            f"{case['waiting'][0][4]}|{nodes}|0"
+        )
+    for job, size, limit, priority, part, _ in case["waiting"]:
+        lines.append(
+            f"{job}|ann|PENDING|{size}|{limit // 60}:00|{now - 9}|N/A|0:00|{priority}|Priority|"
+            f"{part}||0"
+        )
+    queue, nodes, conf = (tmp_path / name for name in ("queue.txt", "nodes.txt", "slurm.conf"))
+    queue.write_text("\n".join(lines))
+    names = [f"n{i + 1}" for i in range(case["nodes"])]
+    nodes.write_text("\n".join(f"{name}|{case['processors']}|mixed|main" for name in names))
+    policy = "slurm"
+    if case["conf"]:
+        lines = [f"NodeName=n[1-{case['nodes']}] CPUs={case['processors']}", *case["conf"]]
+        conf.write_text("\n".join(lines))
+        policy = f"slurm(conf='{conf}')"
+    forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1).waiting()
+    real = {str(job): np.inf if at is None else at for job, *_, at in case["waiting"]}
+    differ = {
+        job
+        for job, at in zip(forecast.job, forecast.plan.tolist(), strict=True)
+        if at != real[job] and not abs(at - real[job]) < 60
+    }
+    assert differ == DIFFER.get(case["what"], set())
+
+
+def test_futures_under_slurm(queue, tmp_path):
+    """They follow the nodes that squeue names; without squeue's partition, the default counts."""
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text(NODES)
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("NodeName=n[1-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    for policy in ("slurm", f"slurm(conf='{conf}')"):
+        forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=50).waiting()
+        assert (forecast.samples <= forecast.plan[:, None]).all()
+    conf.write_text("NodeName=n[2-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    with pytest.raises(bfenv.BfenvError, match="slurm.conf has no node n1, which sinfo has"):
+        forecaster_of_queue(queue, sinfo=nodes, policy=policy)
