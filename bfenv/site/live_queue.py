@@ -1,8 +1,7 @@
 """A live queue: what Slurm's `squeue` and `sinfo` print, and forecasts from it.
 
-The files are only read; Slurm itself is never asked. Source: the manual pages squeue(1) and
-sinfo(1) of Slurm 25.11, and the data parsers of Slurm 21.08 to 25.05, of which later ones wrap
-numbers as {"set", "number"} and states as lists.
+Source: the manual pages squeue(1) and sinfo(1) of Slurm 25.11, and the data parsers of Slurm 21.08
+to 25.05, of which later ones wrap numbers as {"set", "number"} and states as lists.
 """
 
 import csv
