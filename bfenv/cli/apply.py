@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,12 @@ def apply(
 
     check_folder(log)
     check_folder(state)
-    file = sys.stdout if log is None else log.open("a")
+    with nullcontext(sys.stdout) if log is None else log.open("a") as file:
 
-    def tell(event: dict[str, Any]) -> None:
-        print(json.dumps(event), file=file, flush=True)
+        def tell(event: dict[str, Any]) -> None:
+            print(json.dumps(event), file=file, flush=True)
 
-    apply_order(
-        policy, log=tell, write=write, every=every, depth=depth, partitions=partition or (),
-        state=state, cycles=cycles,
-    )  # fmt: skip
+        apply_order(
+            policy, log=tell, write=write, every=every, depth=depth, partitions=partition or (),
+            state=state, cycles=cycles,
+        )  # fmt: skip
