@@ -90,7 +90,9 @@ class Slurm(NamedTuple):
     clock: np.ndarray  # (3,) int64: when the last cycle was due, and when the main scheduler will
     # look at all jobs, in seconds; whether jobs waited after the last pass
     tested: np.ndarray  # (n,) int64 jobs that a cycle looks at
-    cycles: np.ndarray  # (1,) bool: there is a backfill, not only the main scheduler
+    cycles: np.ndarray  # (2,) bool: there is a backfill, not only the main scheduler; and a cycle
+    # goes on when no job can start any more, to plan all of them
+    planned: np.ndarray  # (n,) int64 seconds: when the last cycle would start each job
     parts: np.ndarray  # (p, w) int64 bitmaps of the nodes of each partition
     left: np.ndarray  # (w,) int64 bitmap of the nodes of partitions in which no job is blocked
     blocked: np.ndarray  # (p,) bool: a job of the partition did not fit
@@ -216,7 +218,7 @@ def backfill(cluster, jobs, memory, count):
         memory.reserved[part] = 0
     begun, most = 0, settings[JOBS_RESERVED]
     for position in range(count):
-        if position % CHECK_EVERY == 0:
+        if position % CHECK_EVERY == 0 and not memory.cycles[1]:
             while count > position and not fits_now(cluster, jobs, memory, line[count - 1]):
                 count -= 1
         if position >= count:
@@ -231,10 +233,25 @@ def backfill(cluster, jobs, memory, count):
         elif most == 0 or memory.reserved[part] < most:
             begin = plan(cluster, jobs, memory, job, window)
             if begin <= window:
+                memory.planned[job] = begin
                 unit = settings[RESOLUTION]
                 end = begin + jobs.estimate[job]
                 reserve_nodes(future, nodes, begin // unit * unit, end // unit * unit)
                 memory.reserved[part] += 1
+
+
+@kernel
+def plan_all(cluster, jobs, memory):
+    """Make one pass with a cycle of the backfill in it that plans all jobs, into `planned`."""
+    memory.cycles[1] = True
+    for job in waiting(cluster):
+        memory.planned[job] = FOREVER
+    count = order_queue(cluster, jobs, memory)
+    schedule(cluster, jobs, memory, count)
+    if memory.cycles[0]:
+        backfill(cluster, jobs, memory, count)
+    for job in started(cluster):
+        memory.planned[job] = now(cluster)
 
 
 @kernel
