@@ -87,7 +87,7 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
             own = panels[len(ratios) * i : len(ratios) * (i + 1)]
             if is_large(one):
                 draw_use(own[0], one)
-                draw_largest(own[1], one)
+                draw_largest(own[1], one, scenes)
             else:
                 _machine(own[0], one)
             _entitle(own[0], one)
@@ -168,7 +168,7 @@ def _time_axis(axes: "Axes", trace: Trace, begin: int, span: int) -> None:
     if is_dated:
         form = "%m-%d" if days else "%H:%M\n%m-%d"
         texts = [f"{date_at(trace, tick):{form}}" for tick in ticks]
-        label = f"from {date_at(trace, begin):%Y-%m-%d %H:%M} on"
+        label = f"from {(date := date_at(trace, begin)):%Y-%m-%d %H:%M} on, {date.tzinfo}"
     elif begin + span < 10 * MINUTE:
         texts, label = [str(tick) for tick in ticks], "seconds since the first submission"
     else:

@@ -60,8 +60,8 @@
   const updateBoxes = () => {
     const full = !free();
     for (const box of boxes) box.disabled = full && !box.checked && box.dataset.ref === undefined;
-    document.getElementById("picked").textContent =
-      `Tick up to ${MOST} policies to highlight them in the charts.`;
+    const picked = document.getElementById("picked");
+    if (picked) picked.textContent = `Tick up to ${MOST} policies to highlight them in the charts.`;
     placeLabels();
   };
   for (const box of boxes) {
@@ -78,12 +78,11 @@
 
   // Filtering the ranked table by name.
   const filter = document.getElementById("filter");
-  const ranking = document.querySelector("#ranking tbody");
-  filter.addEventListener("input", () => {
+  filter?.addEventListener("input", () => {
     const wanted = filter.value.trim().toLowerCase();
-    for (const row of ranking.rows) row.hidden = !row.cells[0].textContent.toLowerCase()
-      .includes(wanted);
-    status.textContent = `${[...ranking.rows].filter((row) => !row.hidden).length} policies shown`;
+    const rows = all("#ranking tbody tr");
+    for (const row of rows) row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+    status.textContent = `${rows.filter((row) => !row.hidden).length} policies shown`;
   });
 
   // Labels of points: the first of eight positions where they cover nothing and stay inside.
@@ -121,14 +120,49 @@
       }
     }
   };
-  addEventListener("resize", placeLabels);
+  // Tables that are wider than their frame say so.
+  const tellWide = () => {
+    for (const frame of all(".scroll")) {
+      frame.classList.toggle("scrolls", frame.scrollWidth > frame.clientWidth + 1);
+    }
+  };
+  const update = () => { placeLabels(); tellWide(); };
+  addEventListener("resize", update);
+  document.addEventListener("toggle", update, true);
+
+  // A link into a folded part unfolds it.
+  const unfold = () => {
+    const part = location.hash && document.getElementById(location.hash.slice(1));
+    const fold = part && part.querySelector("details.section");
+    if (fold) fold.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+
+  // The same job under two policies: pointing at one marks both.
+  for (const chart of all(".gantt")) {
+    const jobs = new Map();
+    for (const title of all("title", chart)) {
+      const job = title.textContent.split(":")[0];
+      jobs.set(job, [...(jobs.get(job) || []), title.parentNode]);
+    }
+    const mark = (event) => {
+      for (const box of all(".marked", chart)) box.classList.remove("marked");
+      const title = event.target.closest("g")?.querySelector(":scope > title");
+      for (const box of title ? jobs.get(title.textContent.split(":")[0]) || [] : []) {
+        box.classList.add("marked");
+      }
+    };
+    chart.addEventListener("pointerover", mark);
+  }
 
   // Unfold everything for printing.
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = all("details.workload:not([open])");
+    folded = all("details.section:not([open]), details.workload:not([open])");
     for (const part of folded) part.open = true;
   });
   addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
   updateBoxes();
+  tellWide();
 })();
