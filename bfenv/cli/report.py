@@ -38,7 +38,8 @@ def report(
     The report is a page of HTML that begins with a verdict in hours and days. It compares each
     candidate with today's policy, job by job, and shows who waits less, who waits longer, and how
     well the simulation repeats what your log records. `bfenv workloads import` converts accounting
-    logs to SWF; the names that it keeps with --users are shown on the page with --users. If a candidate fails, the report compares the others, and the exit status is 1.
+    logs to SWF; --users takes the file of names that it writes with --users. If a candidate fails,
+    the report compares the others, and the exit status is 1.
 
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.

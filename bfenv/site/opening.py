@@ -1,4 +1,4 @@
-"""What a site's page shows first: the verdict; and behind it the candidates, and who wins or loses."""
+"""The verdict that a site's page shows first, the candidates behind it, and who wins or loses."""
 
 from collections.abc import Callable, Iterable, Sequence
 

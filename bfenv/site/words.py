@@ -169,7 +169,7 @@ def _standstill(trace: Trace) -> list[str]:
 
 
 def reality(comparison: SiteComparison) -> str:
-    """Say how well the simulation of today's policy repeats the log; "" without a logged schedule."""
+    """Say how well the simulation of today's policy repeats the log; "" if there is none."""
     if comparison.logged is None:
         return ""
     real, today = comparison.logged.wait.mean(), comparison.today.wait.mean()
@@ -182,6 +182,6 @@ def reality(comparison: SiteComparison) -> str:
         how = f"the simulation of {comparison.today.policy} gives {today / real:.1f} times as much"
     word = comparison.verdict
     return (
-        f"In reality the mean wait was {_wait(comparison, float(real))}: {how}. It repeats your log "
-        f"{REPEATS[word]}, {EXPLAINED[word]}."
+        f"In reality the mean wait was {_wait(comparison, float(real))}: {how}. It repeats your "
+        f"log {REPEATS[word]}, {EXPLAINED[word]}."
     )

@@ -93,16 +93,17 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
     from bfenv.leaderboard.report.ranking import (
+        STARVING,
         TEXT_COLUMNS,
         notes,
         ranked,
         render_markdown,
+        split,
         telling_columns,
         title,
     )
     from bfenv.leaderboard.standings import Standing
 
-    headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
@@ -111,17 +112,20 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     elif format is Format.markdown:
         sys.stdout.write(render_markdown(leaderboard))
     else:
-        for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
-            show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
-        columns = telling_columns(lines, TEXT_COLUMNS)
-        ranking = [column.lines for column in columns]
-        table = list(zip(*(column.marked(lines) for column in columns), strict=True))
-        show.table(ranking, table, numbers=len(ranking) - 2, title=title(leaderboard))
+        for heading, part in zip((title(leaderboard), STARVING), split(lines), strict=True):
+            columns = telling_columns(part, TEXT_COLUMNS)
+            cells = list(zip(*(column.texts(part) for column in columns), strict=True))
+            if cells:
+                ranking = [column.lines for column in columns]
+                show.table(ranking, cells, numbers=len(ranking) - 1, title=heading)
         show.lines(notes(leaderboard, lines))
         if left := gap_lines(leaderboard):
             print()
             headings = [heading.replace(" ", "\n") for heading in GAP]
             show.table(headings, left, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
+        headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
+        for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
+            show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
 
 
 def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:

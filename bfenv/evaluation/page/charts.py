@@ -1,6 +1,6 @@
 """The charts of a workload, and the trade-off over all of them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 

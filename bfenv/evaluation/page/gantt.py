@@ -16,8 +16,8 @@ from bfenv.workloads.logs.header import date_at
 LISTED = 400  # jobs in the table of numbers
 QUEUE = "The strip below is the number of waiting jobs."
 SAME = (
-    "The jobs are the same; each has the same colour and number under both policies; point at one, or "
-    "touch it, to see both. "
+    "The jobs are the same; each has the same colour and number under both policies. Point at one, "
+    "or touch it, to see both. "
 )
 MEANING = {
     False: "Hatched jobs were backfilled, gaps are idle processors.",

@@ -99,7 +99,8 @@ def table(
     inner = element(
         "table",
         element(
-            "caption", element("span", caption, element("span", " (scroll for more)", class_="more"))
+            "caption",
+            element("span", caption, element("span", " (scroll for more)", class_="more")),
         ),
         element("thead", element("tr", head)),
         element("tbody", body),

@@ -2,14 +2,22 @@
 
 from collections.abc import Callable
 
-from bfenv.analysis.formatting import MISSING, durations, percent, slowdown
+from bfenv.analysis.formatting import (
+    MISSING,
+    durations,
+    percent,
+    signed_durations,
+    slowdown,
+    typical_duration,
+)
 from bfenv.analysis.intervals import Interval
 from bfenv.evaluation.page import charts
 from bfenv.evaluation.page.charts import Slots, Summaries, legend
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
-from bfenv.evaluation.page.plot import Position, signed_duration, signed_scale
+from bfenv.evaluation.page.plot import Position, signed_scale
 from bfenv.evaluation.summary import COMPARED, REFERENCE
 
+WAITS = ("mean_wait", "p95_wait", "max_wait")
 Words = Callable[[float], str]
 COLUMNS = (
     "policy", "bounded slowdown", "difference from EASY", "95 % interval", "mean wait",
@@ -54,19 +62,19 @@ def _comparison(workload: str, summaries: Summaries) -> Markup:
         ends = [end for one in summaries.values() for end in (one.versus[name] or ())[:3]]
         scales[name] = signed_scale(ends or [0.0])
     rows = []
-    waits = zip(
-        *(
-            durations(one.metrics.get(name) for one in summaries.values())
-            for name in ("mean_wait", "p95_wait", "max_wait")
-        ),
-        strict=True,
-    )
+    columns = [[one.metrics.get(name) for one in summaries.values()] for name in WAITS]
+    like = [typical_duration(value for column in columns for value in column)]
+    waits = zip(*(durations(column, like) for column in columns), strict=True)
+
+    def signed(seconds: float) -> str:
+        return signed_durations([seconds], like)[0]
+
     for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
         value = one.metrics.get
         cells = [charts.named(one)]
         for name, text, signed_words in (
             ("mean_bounded_slowdown", slowdown(value("mean_bounded_slowdown")), _signed_slowdown),
-            ("mean_wait", mean_wait, signed_duration),
+            ("mean_wait", mean_wait, signed),
         ):
             cells.append(Cell(text, value(name)))
             cells += _difference(one.policy, one.versus[name], scales[name], signed_words)

@@ -12,7 +12,7 @@ from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.report.ranking import ranked
-from bfenv.leaderboard.store import Leaderboard
+from bfenv.leaderboard.store import Leaderboard, given_logs
 from bfenv.workloads.load import path_in
 
 
@@ -38,10 +38,10 @@ def select_gantt(
 
     * `leaderboard`: where the schedules are from.
     * `workload`: default: the first.
-    * `policies`: one or two; default: the reference and the best of the others.
+    * `policies`: one or two; default: the reference and the best other one that can run again.
     * `begin`: seconds; default: where the schedules differ most.
     * `span`: seconds; default: what `readable_span` returns.
-    * `logs`: the files that may be opened if rows name them.
+    * `logs`: the files that may be opened if rows name them, besides `given_logs`.
 
     Returns the selection, or the reason why the schedules cannot be had. Raises UnknownNameError if
     the leaderboard has no such workload or policy. Raises BfenvError if there are more than two
@@ -54,14 +54,21 @@ def select_gantt(
         raise UnknownNameError("workload of this leaderboard", workload, known)
     workload = workload or known[0]
     rows = {row.policy: row for row in leaderboard.rows[::-1] if row.workload == workload}
+    if len(policies) > 2:
+        raise BfenvError(f"a Gantt chart is of one policy or two, not {len(policies)}")
     selected = [_row(rows, policy) for policy in policies] or _default_rows(leaderboard, rows)
-    if len(selected) > 2:
-        raise BfenvError(f"a Gantt chart is of one policy or two, not {len(selected)}")
-    try:
-        _check_sources(selected, logs)
-        schedules = [schedule_of(leaderboard, row) for row in selected]
-    except (BfenvError, OSError) as error:
-        return GanttSelection(workload, [], 0, 0, str(error))
+    schedules: list[Schedule] = []
+    absent = ""
+    for row in selected:
+        try:
+            _check_sources([row], logs)
+            schedules.append(schedule_of(leaderboard, row))
+        except (BfenvError, OSError) as error:
+            absent = absent or str(error)
+        if len(schedules) == 2 or (absent and policies):
+            break
+    if not schedules or (absent and policies):
+        return GanttSelection(workload, [], 0, 0, absent)
     span = span or readable_span(schedules[0])
     begin = choose_begin(schedules, span) if begin is None else begin
     return GanttSelection(workload, schedules, begin, span)
@@ -69,7 +76,7 @@ def select_gantt(
 
 def _check_sources(rows: Iterable[Row], logs: Iterable[Path]) -> None:
     """Check that rows open no file but those given: a row from elsewhere may name any."""
-    given = {os.path.abspath(log) for log in logs}
+    given = {*map(os.path.abspath, logs), *given_logs()}
     for row in rows:
         path = path_in(row.source)
         if path is not None and path not in given:
@@ -86,5 +93,4 @@ def _row(rows: Mapping[str, Row], policy: str) -> Row:
 
 def _default_rows(leaderboard: Leaderboard, rows: Mapping[str, Row]) -> list[Row]:
     best = [line.policy for line in ranked(leaderboard) if line.policy != REFERENCE]
-    names = [name for name in (REFERENCE, *best) if name in rows]
-    return [rows[name] for name in names[:2]]
+    return [rows[name] for name in (REFERENCE, *best) if name in rows]
