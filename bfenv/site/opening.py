@@ -48,7 +48,7 @@ def verdict(comparison: SiteComparison) -> Markup:
         figures.append((users, "users wait over a minute less / more"))
     texts = signed_durations((one.change.value for one in fair), typical)
     lines = [
-        Line(one.policy, one.change, f"{text} ({_ends(one, typical)})", one is comparison.best)
+        Line(one.policy, one.change, text, f" ({_ends(one, typical)})", one is comparison.best)
         for one, text in zip(fair, texts, strict=True)
     ]
     ends = [end for one in fair for end in one.change[:3]]

@@ -153,9 +153,9 @@ def _first(found: WhatIf) -> Markup:
     drawn = []
     for one, moved in others:
         value, *ends = ("" if end != end else signed_durations([end], like)[0] for end in moved[:3])
-        text = value + (f" ({ends[0]} to {ends[1]})" if ends[0] else "")
+        text = f" ({ends[0]} to {ends[1]})" if ends[0] else ""
         name = one.workload + f", {one.policy}" * several
-        drawn.append(Line(name, moved, text, one is row))
+        drawn.append(Line(name, moved, value, text, one is row))
     axis = plot.changes(
         [end for _, moved in others for end in moved[:3]], like[0], "change of the mean wait"
     )

@@ -30,7 +30,7 @@ def test_order():
     assert [one.starves for one in comparison.findings] == [False, False, True]
     assert comparison.best.policy == "easy-lxf"
     lines, below = candidate_lines(comparison)
-    assert [line[0] for line in lines] == ["easy (today)", "easy-lxf", "easy-lqf"]
+    assert [line[0] for line in lines] == ["easy (today)", "easy-lxf (recommended)", "easy-lqf"]
     assert [line[0] for line in below] == ["easy-sqf"]
 
 

@@ -96,7 +96,7 @@ def draw_largest(axes: "Axes", one: Scene, scenes: Sequence[Scene]) -> None:
     rows: dict[int, int] = {}
     for run in sorted((run for each in scenes for run in largest(each)), key=lambda run: run.start):
         rows.setdefault(run.job, len(rows))
-    runs = [run for run in one.runs if run.job in rows]
+    runs = sorted((run for run in one.runs if run.job in rows), key=lambda run: rows[run.job])
     jobs = one.schedule.trace.jobs
     hatched: list[tuple[float, float, float, float]] = []
     which = "the largest job" if len(rows) == 1 else f"the {len(rows)} largest jobs"

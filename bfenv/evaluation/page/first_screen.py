@@ -16,7 +16,8 @@ class Line(NamedTuple):
 
     name: str
     interval: Interval  # without ends, a point alone
-    text: str  # the value and its interval in words
+    text: str  # the value in words
+    ends: str = ""  # its interval in words, which a narrow picture leaves out
     is_chosen: bool = False  # what the verdict recommends
 
 
@@ -72,7 +73,7 @@ def picture(
     drawing = element(
         "svg",
         element("title", title, id=f"{key}-t"),
-        element("desc", " ".join((text, *(f"{one.name}: {one.text}." for one in lines))),
+        element("desc", " ".join((text, *(f"{one.name}: {one.text}{one.ends}." for one in lines))),
                 id=f"{key}-d"),
         element("g", grid, reference, aria_hidden="true"),
         body,
@@ -82,17 +83,17 @@ def picture(
 
 
 def _line(i: int, line: Line, axis: Axis, zero: float) -> Markup:
-    top, (value, low, high) = ROW * i, line.interval[:3]
-    y = top + 0.72 * ROW
+    value, low, high = line.interval[:3]
+    text, mark = (f"{ROW * (i + share):.0f}" for share in (0.36, 0.72))
     kind = "better" if high < zero else "worse" if low > zero else "unclear"
+    ends = element("tspan", line.ends, class_="ends")
     return element(
         "g",
-        element("text", short(line.name, 30), x="0", y=f"{top + 0.36 * ROW:.0f}", class_="name"),
-        element("text", line.text, x="100%", y=f"{top + 0.36 * ROW:.0f}", text_anchor="end",
-                class_="value"),
-        element("line", x1=_at(axis, low), x2=_at(axis, high), y1=f"{y:.0f}", y2=f"{y:.0f}",
-                class_="whisker") if low <= high else None,
-        element("circle", cx=_at(axis, value), cy=f"{y:.0f}", r="5"),
+        element("text", short(line.name, 36), x="0", y=text, class_="name"),
+        element("text", line.text, ends, x="100%", y=text, text_anchor="end", class_="value"),
+        element("line", x1=_at(axis, low), x2=_at(axis, high), y1=mark, y2=mark, class_="whisker")
+        if low <= high else None,
+        element("circle", cx=_at(axis, value), cy=mark, r="5"),
         class_=f"ci {kind}{' chosen' if line.is_chosen else ''}",
     )  # fmt: skip
 

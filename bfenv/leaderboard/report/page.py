@@ -108,7 +108,8 @@ def _first(lines: list[Standing]) -> Markup:
         Line(
             one.policy + f" ({one.division})" * (one.division != COMPLETION),
             interval,
-            ratio(one.ratio) + (f" ({interval_text(one)})" if one.low is not None else ""),
+            ratio(one.ratio),
+            f" ({interval_text(one)})" if one.low is not None else "",
             one is best,
         )
         for one, interval in zip(ranked, known, strict=False)
