@@ -11,6 +11,7 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 
 COLUMNS = (
@@ -49,7 +50,7 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
             means[one]["mean_bounded_slowdown"],
         ),
     )
-    waits = [fmt.durations(means[one][name] for one in ranked) for name in WAITS]
+    waits = fmt.alike(*([means[one][name] for one in ranked] for name in WAITS))
     beyond = _beyond(rows)
     lines = [
         (
@@ -74,6 +75,39 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         numbers=len(COLUMNS) - 2,
         title=_title(rows),
         note="\n".join(_notes(rows, beyond, divisions)),
+    )
+
+
+def over_workloads(rows: Sequence[Row], format: Format) -> None:
+    """Print each policy's slowdown on each workload, and ratios to EASY's over all."""
+    from bfenv.evaluation.summary import summarize
+    from bfenv.leaderboard.standings import rank_policies
+
+    names = list(dict.fromkeys(row.workload for row in rows))
+    found = {name: {one.policy: one for one in summarize(rows, name)} for name in names}
+    lines = []
+    for standing in rank_policies(rows):
+        cells = [standing.policy + MARK * standing.starves]
+        for name in names:
+            one = found[name].get(standing.policy)
+            versus = one and one.versus["mean_bounded_slowdown"]
+            ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
+            cells.append(fmt.slowdown(one.metrics["mean_bounded_slowdown"] if one else None))
+            cells.append(" to ".join(ends) if standing.policy != REFERENCE else "")
+        interval = f"{fmt.ratio(standing.low)} to {fmt.ratio(standing.high)}"
+        cells += [fmt.ratio(standing.ratio), interval, fmt.ratio(standing.longest_ratio)]
+        lines.append(cells)
+    headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
+    over_all = ("slowdown\n/ EASY's", "95 %\ninterval", "longest wait\n/ EASY's")
+    is_judged = any(row.policy == REFERENCE for row in rows)
+    show.table(
+        ["policy", *headings, *over_all],
+        lines,
+        format,
+        numbers=2 * len(names) + 3,
+        whole_names=1,
+        title="Mean bounded slowdown, and ratios to EASY's over all workloads",
+        note=MARK_MEANING if is_judged else NOT_JUDGED,
     )
 
 
@@ -113,7 +147,7 @@ def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[s
 
 
 def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print how well each policy's first run repeats the log."""
+    """Print how well each policy's first run repeats the log; only the closest is judged."""
     columns = (
         "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
         "repeats\nthe log",
@@ -126,8 +160,10 @@ def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
             fmt.ratio(row["log_median_wait_ratio"]),
             fmt.slowdown(row["log_rank_correlation"]),
             fmt.percent(row["log_close"]),
-            verdict(row),
+            "" if i else verdict(row),
         )
-        for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
+        for i, (policy, row) in enumerate(
+            sorted(first.items(), key=lambda item: -item[1]["log_close"])
+        )
     ]
     show.table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)

@@ -66,8 +66,8 @@ def report(
     for option, value in (of_the_page | {"--policy": policy or None, "--log": log or None}).items():
         if value is not None and html is None:
             raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
-    if metrics and format not in (Format.table, Format.markdown):
-        raise BfenvError("--metrics needs --format table or markdown")
+    if metrics and format in show.DATA:
+        raise BfenvError("--metrics needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
     for path in (html, markdown):
         options.check_folder(path)
@@ -117,15 +117,18 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
             cells = list(zip(*(column.texts(part) for column in columns), strict=True))
             if cells:
                 ranking = [column.lines for column in columns]
-                show.table(ranking, cells, numbers=len(ranking) - 1, title=heading)
-        show.lines(notes(leaderboard, lines))
+                show.table(ranking, cells, format, numbers=len(ranking) - 1, title=heading)
+        mark = "% " * (format is Format.latex)  # a comment
+        show.lines(mark + text for text in notes(leaderboard, lines))
         if left := gap_lines(leaderboard):
             print()
             headings = [heading.replace(" ", "\n") for heading in GAP]
-            show.table(headings, left, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
+            show.table(headings, left, format, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
         headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
         for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
-            show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
+            show.table(
+                headings, cells, format, numbers=len(headings) - 1, whole_names=1, title=workload
+            )
 
 
 def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:
