@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.evaluation.evaluator import Case
+    from bfenv.evaluation.row import Row
 
 EPISODES = 16  # ten tell schedulers apart, see `python -m benchmarks episodes`
 SPLIT = "test"
@@ -159,7 +160,7 @@ def evaluate(
         trace = cases[0].trace()  # has been loaded for the run
         show_policies.comparison(made, format)
         if made[0]["policy"] == LOGGED and len(made) > 1:
-            _show_log(trace, made, format)
+            _show_log(trace, [row for row in rows if row.ok], format)
         if left_out := left_out_text(trace.cleaning):
             show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(names[0])}`.")
     elif made or format is Format.json:
@@ -212,7 +213,7 @@ def _trained_here(names: list[str], workload: str, trace: "Trace") -> list[str]:
     return lines
 
 
-def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> None:
+def _show_log(trace: "Trace", rows: "list[Row]", format: Format) -> None:
     """Print how well the simulations repeat the log, and what they leave out."""
     from bfenv.analysis.logged import cautions, logged_schedule
     from bfenv.cli import show_policies

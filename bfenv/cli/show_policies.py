@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bfenv.analysis.formatting as fmt
-from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
+from bfenv.analysis.calibration import VERDICTS_MEANING
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.evaluation.page.as_it_ran import COLUMNS as CALIBRATION
+from bfenv.evaluation.page.as_it_ran import calibration_lines
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 
@@ -146,24 +148,11 @@ def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[s
     return notes
 
 
-def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
+def calibration(rows: Sequence[Row], format: Format) -> None:
     """Print how well each policy's first run repeats the log; only the closest is judged."""
-    columns = (
-        "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
-        "repeats\nthe log",
-    )  # fmt: skip
-    first = {row["policy"]: row for row in reversed(rows) if row["policy"] != LOGGED}
-    lines = [
-        (
-            policy,
-            fmt.ratio(row["log_mean_wait_ratio"]),
-            fmt.ratio(row["log_median_wait_ratio"]),
-            fmt.slowdown(row["log_rank_correlation"]),
-            fmt.percent(row["log_close"]),
-            "" if i else verdict(row),
-        )
-        for i, (policy, row) in enumerate(
-            sorted(first.items(), key=lambda item: -item[1]["log_close"])
-        )
-    ]
-    show.table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
+    logs, others = ([row for row in rows if (row.kind == "log") is one] for one in (True, False))
+    headings = [heading.replace(" ", "\n", 1) for heading in CALIBRATION]
+    (cells,) = calibration_lines(others, logs).values()
+    show.table(
+        headings, cells, format, numbers=len(headings) - 1, whole_names=1, note=VERDICTS_MEANING
+    )

@@ -21,51 +21,32 @@ def report(
     format: FormatOption = Format.table,
     html: Path | None = options.option(None, "FILE", "Write a self-contained HTML page."),
     markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
-    readme: Path | None = options.option(
-        None, "FILE", "Update the table between the marks of a README."
-    ),
     metrics: bool = typer.Option(
         False, "--metrics", help="Show the places under other metrics, too."
-    ),
-    workload: str | None = options.option(
-        None, "NAME", "Workload of the Gantt chart.", "--workload", "-w"
-    ),
-    policy: list[str] | None = options.option(
-        None, "POLICY", "Policy of the Gantt chart, one or two.", "--policy", "-p"
     ),
     log: list[Path] | None = options.option(
         None, "FILE", "Log that the Gantt chart may open if rows name it. Repeat for several."
     ),
-    begin: int | None = options.duration_option(
-        None, "--from", "Time at which the chart begins, such as 36h or 5d."
-    ),
-    span: int | None = options.duration_option(
-        None, "--span", "Length of the chart, such as 2d.", least=1
-    ),
 ) -> None:
     """Rank the policies of a leaderboard.
 
-    The HTML page is a single file and makes no network requests. Its Gantt chart shows the same
-    hours under two policies: those of --policy, or else EASY and the best one. Without --from, it
-    shows the hours in which they differ most.
+    Policies that starve jobs have no rank, and stand below the others. The HTML page is a single
+    file and makes no network requests. Its Gantt chart shows the hours in which EASY and the best
+    policy differ most; for others see `bfenv gantt`.
 
     \b
     Examples:
       bfenv leaderboard report board
       bfenv leaderboard report board --metrics
       bfenv leaderboard report board --html board.html --markdown board.md
-      bfenv leaderboard report board --html board.html --policy easy --policy sjf \\
-        --from 36h --span 1h
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.ranking import render_markdown, write_readme
+    from bfenv.leaderboard.report.ranking import render_markdown
     from bfenv.leaderboard.store import read_leaderboard
 
-    of_the_page = {"--workload": workload, "--from": begin, "--span": span}
-    for option, value in (of_the_page | {"--policy": policy or None, "--log": log or None}).items():
-        if value is not None and html is None:
-            raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
+    if log and html is None:
+        raise BfenvError("--log needs --html: it is for the Gantt chart of the page")
     if metrics and format in show.DATA:
         raise BfenvError("--metrics needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
@@ -74,14 +55,12 @@ def report(
     if html is not None:
         from bfenv.leaderboard.report.page import render_page
 
-        selection = select_gantt(leaderboard, workload, policy or (), begin, span, log or ())
+        selection = select_gantt(leaderboard, log or ())
         write_atomically(html, render_page(leaderboard, selection).encode())
         if selection.absent:
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
         write_atomically(markdown, render_markdown(leaderboard).encode())
-    if readme is not None:
-        write_readme(readme, render_markdown(leaderboard))
     _print(leaderboard, format)
     if metrics:
         _print_metrics(leaderboard, format)

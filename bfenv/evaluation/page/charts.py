@@ -1,16 +1,15 @@
 """The charts of a workload, and the trade-off over all of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import MISSING, alike, ratio
-from bfenv.analysis.intervals import Interval
 from bfenv.core.durations import DAY
 from bfenv.evaluation.page import plot
 from bfenv.evaluation.page.markup import Cell, Markup, element, short, table
-from bfenv.evaluation.page.plot import SCALE, Axis, Position, curve, percents, stretched
+from bfenv.evaluation.page.plot import SCALE, Axis, curve, percents, stretched
 from bfenv.evaluation.row import QueueCurve
 from bfenv.evaluation.summary import PolicySummary
 
@@ -197,27 +196,6 @@ def _point(
 
 def _group(n: int, name: str, slots: Slots, line: Markup) -> Markup:
     return element("g", element("title", name), line, class_=highlighted(n, slots), data_p=n)
-
-
-def interval(one: Interval, position: Position, words: Callable[[float], str]) -> Markup:
-    """Draw a difference from the reference as a mark with its interval.
-
-    * `one`: the difference.
-    * `position`: of values on the scale.
-    * `words`: writes a value.
-    """
-    difference, low, high = (percents(position(value)) for value in one[:3])
-    kind = "better" if one.high < 0 else "worse" if one.low > 0 else "unclear"
-    text = f"{words(one.value)}, from {words(one.low)} to {words(one.high)}: {kind}"
-    zero = percents(position(0.0))
-    return element(
-        "svg",
-        element("title", text),
-        element("line", x1=zero, x2=zero, y1="0%", y2="100%", class_="zero"),
-        element("line", x1=low, x2=high, y1="50%", y2="50%", class_="whisker"),
-        element("circle", cx=difference, cy="50%", r="3.5"),
-        role="img", aria_label=text, class_=f"ci {kind}",
-    )  # fmt: skip
 
 
 def badge(starves: bool) -> Markup | None:

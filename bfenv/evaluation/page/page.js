@@ -169,12 +169,14 @@
       "\\toprule", line(head.map(latexText)), "\\midrule", ...body.map(line), "\\bottomrule",
       "\\end{tabular}", "\\end{table}", ""].join("\n");
   };
-  const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "fill-opacity", "font-size",
+  const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "fill-opacity",
+    "opacity", "font-size",
     "font-weight", "font-family", "text-anchor", "display", "paint-order", "vector-effect"];
   const svgText = (chart) => {
     const copy = chart.cloneNode(true);
     const sources = [chart, ...all("*", chart)];
     [copy, ...all("*", copy)].forEach((part, i) => {
+      if (part.closest("defs")) return;  // they have the style of where they are used
       const style = getComputedStyle(sources[i]);
       for (const name of STYLES) part.setAttribute(name, style.getPropertyValue(name));
     });
@@ -186,7 +188,7 @@
     copy.setAttribute("display", "inline");
     const paper = getComputedStyle(document.body).backgroundColor;
     return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ` +
-      `width="${frame.width}" height="${frame.height}">` +
+      `width="${Math.max(frame.width, own.width)}" height="${Math.max(frame.height, own.height)}">` +
       `<rect width="100%" height="100%" fill="${paper}"/>` +
       `${new XMLSerializer().serializeToString(copy)}</svg>`;
   };

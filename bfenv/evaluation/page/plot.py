@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.formatting import duration, unit_of
+from bfenv.analysis.formatting import unit_of
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.evaluation.page.markup import Markup, element
 
@@ -81,25 +81,6 @@ def changes(seconds: Sequence[float], typical: float, label: str) -> Axis:
         for x, text in ticks
     ]
     return Axis(lambda x: position(x / length), signed, f"{label}, {unit}")
-
-
-def signed_scale(values: Sequence[float]) -> Position:
-    """Return the positions of differences on a scale that is logarithmic to both sides of 0."""
-    sizes = sorted(abs(value) for value in values if value)
-    unit = sizes[len(sizes) // 4] if sizes else 1.0  # below it, nearly linear
-    unit = max(unit, 1e-9)  # by a smaller one, a quotient could be infinite
-
-    def squeezed(x: float) -> float:
-        return math.copysign(math.log1p(abs(x) / unit), x)
-
-    low, high = (squeezed(end) for end in (min(*values, 0.0, 0.0), max(*values, 0.0, 0.0)))
-    margin = 0.06 * (high - low) or 1.0
-    return lambda x: (squeezed(x) - low + margin) / (high - low + 2 * margin)
-
-
-def signed_duration(seconds: float) -> str:
-    """Write a duration with its sign."""
-    return ("−" if seconds < 0 else "+" if seconds > 0 else "") + duration(abs(seconds))
 
 
 def percents(position: float) -> str:

@@ -1,10 +1,10 @@
 """The ranking in words: its columns, its title and its notes, for every kind of report."""
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bfenv.analysis.formatting import (
     MISSING,
@@ -14,8 +14,6 @@ from bfenv.analysis.formatting import (
     slowdown,
     typical_duration,
 )
-from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
@@ -64,45 +62,25 @@ def interval_text(line: Standing) -> str:
     return MISSING if line.low is None else f"{ratio(line.low)} to {ratio(line.high)}"
 
 
+def _column(heading: str, lines: str, field: str, text: Callable[[Any], str]) -> Column:
+    values = operator.attrgetter(field)
+    return Column(heading, lines, _each(lambda line: text(values(line))), values)
+
+
 COLUMNS = (
     Column("policy", "policy", _each(lambda line: line.policy), lambda line: line.policy.lower()),
-    Column(
-        "rank",
-        "rank",
-        _each(lambda line: MISSING if line.rank is None else str(line.rank)),
-        lambda line: None if line.rank is None else float(line.rank),
-    ),
-    Column(
-        "slowdown / EASY's",
-        "slowdown\n/ EASY's",
-        _each(lambda line: ratio(line.ratio)),
-        lambda line: line.ratio,
-    ),
+    _column("rank", "rank", "rank", lambda rank: MISSING if rank is None else str(rank)),
+    _column("slowdown / EASY's", "slowdown\n/ EASY's", "ratio", ratio),
     Column("95 % interval", "95 % interval", _each(interval_text), lambda line: line.low),
-    Column(
-        "longest wait / EASY's",
-        "longest\n/ EASY's",
-        _each(lambda line: ratio(line.longest_ratio)),
-        lambda line: line.longest_ratio,
-    ),
-    Column(
-        "bounded slowdown",
-        "bounded\nslowdown",
-        _each(lambda line: slowdown(line.mean_bounded_slowdown)),
-        lambda line: line.mean_bounded_slowdown,
-    ),
+    _column("longest wait / EASY's", "longest\n/ EASY's", "longest_ratio", ratio),
+    _column("bounded slowdown", "bounded\nslowdown", "mean_bounded_slowdown", slowdown),
     Column("mean wait", "mean\nwait", _durations("mean_wait"), lambda line: line.mean_wait),
     Column("p95 wait", "p95\nwait", _durations("p95_wait"), lambda line: line.p95_wait),
     Column("longest wait", "longest\nwait", _durations("max_wait"), lambda line: line.max_wait),
-    Column(
-        "machine used",
-        "used",
-        _each(lambda line: percent(line.utilization)),
-        lambda line: line.utilization,
-    ),
-    Column("runs", "", _each(lambda line: str(line.rows)), lambda line: float(line.rows)),
-    Column("failed", "", _each(lambda line: str(line.failed)), lambda line: float(line.failed)),
-    Column("division", "division", _each(lambda line: line.division), lambda line: line.division),
+    _column("machine used", "used", "utilization", percent),
+    _column("runs", "", "rows", str),
+    _column("failed", "", "failed", str),
+    _column("division", "division", "division", str),
 )
 TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
 
@@ -235,9 +213,6 @@ def foresight_notes(rows: Sequence[Row]) -> list[str]:
     return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
 
 
-BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
-
-
 def render_markdown(leaderboard: Leaderboard) -> str:
     """Return the ranked table and its notes; names from the rows are shown as text, not markup."""
     lines = ranked(leaderboard)
@@ -265,25 +240,3 @@ def escaped(text: str) -> str:
     """Escape text so that Markdown shows it as it is, in one line."""
     text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~$#!])", r"\\\1", text)
-
-
-def write_readme(path: Path, text: str) -> None:
-    """Replace the text between the marks BEGIN and END of a README, atomically.
-
-    Raises BfenvError if the file is not UTF-8 text, does not have exactly one pair of marks, or
-    cannot be written.
-    """
-    try:
-        readme = path.read_bytes().decode()  # keeps the line ends
-    except UnicodeDecodeError as error:
-        raise BfenvError(f"{path}: is not text in UTF-8: {error}") from error
-    write_atomically(path, with_block(readme, text, path).encode())
-
-
-def with_block(readme: str, text: str, path: Path) -> str:
-    """Return the README's text with `text` between the marks; `path` is for error messages."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in after:
-        raise BfenvError(f"{path}: needs one {BEGIN} and {END} after it")
-    return f"{before}{BEGIN}\n{text}{END}{after}"

@@ -3,14 +3,9 @@
 import re
 from types import SimpleNamespace
 
-import pytest
-
 import bfenv
 import bfenv.leaderboard.report.ranking as ranking
-from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.report.ranking import (
-    BEGIN,
-    END,
     TEXT_COLUMNS,
     escaped,
     notes,
@@ -18,8 +13,6 @@ from bfenv.leaderboard.report.ranking import (
     render_markdown,
     split,
     title,
-    with_block,
-    write_readme,
 )
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import page_of
@@ -187,23 +180,3 @@ def test_markdown_single_run(rows, tmp_path):
 def test_escaped():
     """Text has no markup left, and is one line."""
     assert escaped("a|b\n<c>_`d`") == "a\\|b &lt;c&gt;\\_\\`d\\`"
-
-
-def test_readme(tmp_path):
-    """A README is changed between its marks only, and keeps its line ends."""
-    path = tmp_path / "README.md"
-    path.write_bytes(f"one\r\n{BEGIN}\r\nold\r\n{END}\r\ntwo\r\n".encode())
-    write_readme(path, "new\n")
-    assert path.read_bytes() == f"one\r\n{BEGIN}\nnew\n{END}\r\ntwo\r\n".encode()
-    readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
-    assert with_block(readme, "new\n", path) == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
-
-
-def test_bad_readme(tmp_path):
-    """A README without exactly one pair of marks, or not in UTF-8, is named and left alone."""
-    path = tmp_path / "README.md"
-    for bad in (b"none", f"{BEGIN} open".encode(), f"{BEGIN}{END}{BEGIN}".encode(), b"\xff\xfe"):
-        path.write_bytes(bad)
-        with pytest.raises(BfenvError, match=r"README\.md"):
-            write_readme(path, "new")
-        assert path.read_bytes() == bad
