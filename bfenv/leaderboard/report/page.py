@@ -100,9 +100,12 @@ def _first(lines: list[Standing]) -> Markup:
         + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
     )
     known = [
-        Interval(one.ratio, *(math.nan if end is None else end for end in (one.low, one.high)))
+        Interval(
+            one.ratio or math.nan,
+            math.nan if one.low is None else one.low,
+            math.nan if one.high is None else one.high,
+        )
         for one in ranked[:SHOWN]
-        if one.ratio is not None
     ]
     drawn = [
         Line(
