@@ -48,7 +48,6 @@ def _panel(key: str, workload: str, summaries: Summaries, slots: Slots, *, is_op
         legend(names, starving, slots),
         element("div", drawings, class_="pair"),
         _comparison(workload, summaries),
-        _classes(workload, summaries),
         class_="workload",
         open=is_open,
     )
@@ -84,22 +83,3 @@ def _difference(versus: Interval | None, words: Callable[[float], str]) -> Cell:
         return Cell(MISSING)
     kind = "best" if versus.high < 0 else None
     return Cell(f"{words(versus.low)} to {words(versus.high)}", versus.value, kind)
-
-
-def _classes(workload: str, summaries: Summaries) -> Markup | None:
-    classes = next(iter(summaries.values())).rows[0].classes
-    if not classes:
-        return None
-    rows = []
-    for n, one in summaries.items():
-        parts = [one.rows[0].classes.get(name, {}) for name in classes]
-        values = [Cell(slowdown(part.get("mean_bounded_slowdown"))) for part in parts]
-        rows.append((str(n), [charts.named(one), *values]))
-    columns = ["policy"] + [
-        f"{name} ({part.get('jobs') or 0:,.0f} jobs)" for name, part in classes.items()
-    ]
-    caption = f"Mean bounded slowdown by class of jobs on {workload}, first seed"
-    return element(
-        "details", element("summary", "By class of jobs"), table(caption, columns, rows),
-        class_="numbers",
-    )  # fmt: skip

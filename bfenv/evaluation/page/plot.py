@@ -73,7 +73,7 @@ def ratios(values: Sequence[float], label: str) -> Axis:
 def changes(seconds: Sequence[float], typical: float, label: str) -> Axis:
     """Make a linear axis of changes in the unit of a typical duration, all in seconds."""
     unit, length = unit_of(typical)
-    low, high = (end(0.0, *(x for x in seconds if x == x)) / length for end in (min, max))
+    low, high = (end([0.0, *(x for x in seconds if x == x)]) / length for end in (min, max))
     room = 0.04 * (high - low or 1.0)
     position, ticks, _ = linear(low - room, high + room, "")
     signed = [

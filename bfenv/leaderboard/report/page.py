@@ -6,8 +6,6 @@ its script. The script sorts by another column, filters, and highlights other po
 
 import math
 
-import numpy as np
-
 import bfenv.evaluation.summary as sm
 from bfenv.analysis.formatting import MISSING, ratio
 from bfenv.analysis.intervals import Interval
@@ -34,7 +32,7 @@ from bfenv.leaderboard.report.ranking import (
     telling_columns,
     title,
 )
-from bfenv.leaderboard.standings import Standing, ratios_of
+from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
 
 SHOWN = 9  # policies in the picture of the first screen
@@ -62,11 +60,7 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
         hours = "The same hours under two policies"
     sections = [
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
-        (
-            "trade-off",
-            "Mean against longest wait",
-            _trade_off(leaderboard, lines, summaries, slots),
-        ),
+        ("trade-off", "Mean against longest wait", _trade_off(lines, slots)),
         ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
         ("gap", "How far from the best possible", gap_left(leaderboard)),
         ("workloads", "Workload by workload", panels(summaries, slots)),
@@ -180,38 +174,16 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
     return element("span", box, element("span", name, class_="name"), line, class_="picker")
 
 
-def _trade_off(
-    leaderboard: Leaderboard, lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
-) -> Markup | None:
-    points, rows = {}, sm.rows_by_run(leaderboard.rows)
-    for n, line in enumerate(lines):
-        pairs = [
-            (one[n], reference)
-            for one in summaries.values()
-            if n in one and (reference := _reference(one)) is not None
-        ]
-        mean, longest = _mean_ratio(pairs, "mean_wait"), sm.longest_ratio(line.policy, rows)
-        if mean and longest and math.isfinite(mean) and math.isfinite(longest):
-            points[n] = (line.policy, mean, longest)
+def _trade_off(lines: list[Standing], slots: Slots) -> Markup | None:
+    points = {
+        n: (line.policy, line.wait_ratio, line.longest_ratio)
+        for n, line in enumerate(lines)
+        if line.wait_ratio and line.longest_ratio
+    }
     starving = {n for n, line in enumerate(lines) if line.starves}
     drawing = charts.trade_off(points, starving, slots)
     names = {n: line.policy for n, line in enumerate(lines)}
     return None if drawing is None else join([legend(names, starving, slots), drawing])
-
-
-def _reference(summaries: Summaries) -> sm.PolicySummary | None:
-    return next((one for one in summaries.values() if one.policy == sm.REFERENCE), None)
-
-
-def _mean_ratio(pairs: list[tuple[sm.PolicySummary, sm.PolicySummary]], name: str) -> float | None:
-    """The geometric mean of a metric's ratios to the reference; None if one is unknown or 0."""
-    logs = []
-    for summary, reference in pairs:
-        value, usual = (one.metrics.get(name) or 0.0 for one in (summary, reference))
-        if value <= 0 or usual <= 0:
-            return None
-        logs.append(math.log(value) - math.log(usual))  # the quotient may be 0 or infinite
-    return float(ratios_of(np.mean(logs))) if logs else None
 
 
 def _provenance(leaderboard: Leaderboard) -> Markup:

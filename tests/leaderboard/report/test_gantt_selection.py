@@ -4,7 +4,7 @@ import pytest
 
 from bfenv.leaderboard.report.gantt_selection import select_gantt
 from bfenv.leaderboard.report.ranking import ranked
-from bfenv.leaderboard.store import read_leaderboard
+from bfenv.leaderboard.store import given_logs, read_leaderboard, remember_logs
 from tests.leaderboard.stores import write_store
 
 
@@ -28,6 +28,22 @@ def test_changed_workload(rows, tmp_path):
     leaderboard = read_leaderboard(write_store(tmp_path / "gone", rows.values()))
     selection = select_gantt(leaderboard)
     assert "nowhere/log.swf" in selection.absent
+
+
+def test_given_before(rows, tmp_path, monkeypatch):
+    """A log that this user has run is opened again, from anywhere."""
+    monkeypatch.setattr("bfenv.leaderboard.store.cache_root", lambda: tmp_path)
+    assert given_logs() == []
+    log = tmp_path / "log.swf"
+    log.write_text("no log")
+    remember_logs(["lublin:jobs=9", f"{log}:load=0.9", str(log)])
+    assert given_logs() == [str(log)]
+    for row in rows.values():
+        row["source"] = str(log)
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    assert f"{log}:1: " in select_gantt(leaderboard).absent  # it was read
+    (tmp_path / "given-logs.json").write_text("{}")
+    assert given_logs() == []
 
 
 def test_foreign_policy(rows, tmp_path):
