@@ -74,7 +74,13 @@ def wait_distribution(key: str, summaries: Summaries, slots: Slots) -> Markup | 
     return figure(
         title,
         plot.plot(f"{key}-cdf", title, text, x, y, stretched(*lines)),
-        data(table("Waits", ["policy", "half", "90 %", "95 %", "99 %", "all"], rows)),
+        data(
+            table(
+                f"Waits on {_workload(summaries)}",
+                ["policy", "half", "90 %", "95 %", "99 %", "all"],
+                rows,
+            )
+        ),
     )
 
 
@@ -108,8 +114,18 @@ def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
     return figure(
         title,
         plot.plot(f"{key}-queue", title, text, x, y, stretched(*lines)),
-        data(table("Jobs waiting", ["policy", "mean", "most in an interval"], rows)),
+        data(
+            table(
+                f"Jobs waiting on {_workload(summaries)}",
+                ["policy", "mean", "most in an interval"],
+                rows,
+            )
+        ),
     )
+
+
+def _workload(summaries: Summaries) -> str:
+    return next(iter(summaries.values())).rows[0].workload
 
 
 def _by_week(one: QueueCurve) -> list[Point]:

@@ -60,7 +60,14 @@ def gantt_section(
     return join(
         [
             element("p", f"{where}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
-            element("div", drawing, class_="gantt", role="img", aria_label=f"Gantt chart: {names}"),
+            element(
+                "div",
+                drawing,
+                class_="gantt",
+                role="img",
+                tabindex="0",
+                aria_label=f"Gantt chart: {names}",
+            ),
             *marks,
             data(_job_table(scenes)),
         ]
