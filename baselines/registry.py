@@ -22,6 +22,7 @@ from bfenv.baselines import (
     easy_variants,
     fcfs,
     los,
+    rlscheduler,
     selective,
     slack,
     speculative,
@@ -66,6 +67,7 @@ FILES: tuple[PolicyFile, ...] = (
     selective,
     slack,
     site,
+    rlscheduler,
 )
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}
