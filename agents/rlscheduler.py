@@ -8,6 +8,7 @@ checksums of index and weights must be right.
 Format: tensorflow/core/lib/io/format.cc and tensor_bundle.proto.
 """
 
+import os
 import struct
 from collections.abc import Iterator
 from functools import cache
@@ -22,6 +23,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy
 
 NAME = "rlscheduler"
+FOLDER = "BFENV_RLSCHEDULER"  # names a folder of networks
 INDEX, DATA = "variables.index", "variables.data-00000-of-00001"
 LAYERS = ("dense", "dense_1", "dense_2", "dense_3")
 # Offset (bytes) and shape by name: the same in all four networks of trained_models/bsld
@@ -48,7 +50,8 @@ def rlscheduler(path: str, sampled: bool = False, backfill: str = "theirs") -> P
     The workload must be read with `rules=rlscheduler`. See `bfenv.baselines.rlscheduler`.
 
     Args:
-        path: A folder of your clone that holds the network, such as trained_models/bsld/sdsc_sp2.
+        path: A folder of your clone that holds the network, such as trained_models/bsld/sdsc_sp2,
+            or its name in the folder that $BFENV_RLSCHEDULER names.
         sampled: Whether jobs are chosen with the network's probabilities, as in the published
             evaluation, and not by the largest score.
         backfill: "theirs", "off", or "easy" for correct EASY with the jobs in the network's order.
@@ -72,7 +75,10 @@ def weight_files(path: str | Path) -> tuple[Path, Path]:
 
     Raises PolicyError if there is none, or several.
     """
-    found = sorted(Path(path).rglob(INDEX)) if Path(path).is_dir() else []
+    folder = Path(path)
+    if not folder.is_dir() and os.environ.get(FOLDER):
+        folder = Path(os.environ[FOLDER]) / path
+    found = sorted(folder.rglob(INDEX)) if folder.is_dir() else []
     if len(found) != 1:
         what = "no network of RLScheduler" if not found else f"{len(found)} networks"
         raise PolicyError(f"{path}: {what}: name the folder that holds one {INDEX}")
