@@ -4,8 +4,8 @@ bfenv finds `load_agent` by its entry point, because the registry of policies st
 room.
 """
 
-from dataclasses import replace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 

@@ -159,7 +159,7 @@ def _handle(data: bytes, place: int) -> tuple[tuple[int, int], int]:
 
 
 def _block(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keys and values of a block, whose keys leave out what they share with the one before."""
+    """Yield keys and values of a block; a key leaves out what it shares with the one before."""
     block, trailer = table[offset : offset + size], table[offset + size :][:TRAILER]
     if len(trailer) < TRAILER or trailer[0] != 0:
         raise ValueError("a block is compressed, or not whole")

@@ -161,7 +161,8 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
             lookahead=100)"; "module:object", a Policy or a function as `policy` takes it, in any
             module that can be imported; "module:function(option=value)", which calls a function
             that makes a policy; "family:argument", for an installed family that takes one, as in
-            "agent:NAME", and with options if it makes a family of it; a Policy, which is passed through; a function, of which a policy is made.
+            "agent:NAME", and with options if it makes a family of that; a Policy, which is passed
+            through; a function, of which a policy is made.
             What has a colon in it is the name of the policy, too, so that the same text finds it
             again.
 

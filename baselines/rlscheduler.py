@@ -5,11 +5,11 @@ Its rules, which give the heuristics' numbers that they print to both decimals:
 
 * One job is chosen of the queue. If it does not fit, others are backfilled until it does; then it
   starts, and the next is chosen. What was chosen stays chosen, whatever arrives meanwhile.
-* Time moves only while the queue is empty or the chosen job does not fit, one event at a time: at an
-  instant arrivals come first, one by one, then ends.
+* Time moves only while the queue is empty or the chosen job does not fit, one event at a time: at
+  an instant arrivals come first, one by one, then ends.
 * As a job is chosen that does not fit, its earliest start is computed once: when enough processors
-  are free by the requested times. At each event all waiting jobs that fit, and would end before that
-  time by their requests, are started in the order of submission. There are no extra nodes.
+  are free by the requested times. At each event all waiting jobs that fit, and would end before
+  that time by their requests, are started in the order of submission. There are no extra nodes.
 * The wait in WFP3 and UNICEP is that of a job that started at second -1, and the submit time in F1
   is the log's, not counted from the first job.
 
@@ -35,7 +35,7 @@ from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy, Watch
 from bfenv.core.profile import shadow
 from bfenv.core.schedule import Schedule
-from bfenv.knowledge.priorities import UNICEF, WFP3, find_order, formula, sort_by_merging
+from bfenv.knowledge.priorities import UNICEF, find_order, formula, sort_by_merging
 from bfenv.workloads.logs.records import ESTIMATE, GROUP, SUBMIT, USER
 from bfenv.workloads.logs.swf import EXECUTABLE, LARGEST, MEMORY
 
@@ -330,10 +330,10 @@ def new_memory(
         scorer = Scorer(
             inputs(trace, requested), *net.weights, *net.biases,
             *(np.zeros(width, dtype=np.float32) for width in (8, 32, 16, 8, 1)),
-            shortest=np.zeros(VISIBLE, dtype=np.int64),
-            visible=np.zeros(count, dtype=np.bool_),
-            stream=new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
-            noise=generator.gumbel(size=count),
+            np.zeros(VISIBLE, dtype=np.int64),
+            np.zeros(count, dtype=np.bool_),
+            new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
+            generator.gumbel(size=count),
         )  # fmt: skip
     return Memory(
         requested.copy(),
@@ -399,7 +399,7 @@ def make_policy(
     Raises PolicyError if there is no such backfill.
     """
     check_choice("backfill", backfill, BACKFILLS, error=PolicyError)
-    options = {"code": code, "backfill": backfill, "net": net, "sampled": sampled}
+    options: dict[str, Any] = {"code": code, "backfill": backfill, "net": net, "sampled": sampled}
     return Policy(
         name,
         refuse_to_decide,

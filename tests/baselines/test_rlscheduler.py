@@ -84,7 +84,7 @@ def test_easy(trace):
 
 
 def test_solved_by_hand():
-    """At 2 job 1 is chosen and fits at 10: job 2 ends at 9 and is backfilled, job 3 at 10 is not."""
+    """Job 1 fits at 10: job 2, which ends at 9, is backfilled, and job 3, at 10, is not."""
     trace = bfenv.make_trace(
         submit=[0, 1, 2, 2], size=[3, 4, 1, 1], runtime=[10, 5, 7, 8], processors=4
     )
