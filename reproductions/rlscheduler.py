@@ -152,8 +152,8 @@ def _unseen(measure: str, scale: float, quick: bool) -> Content:
 
 SLOW = ("conservative",)
 _COPIES = (
-    "A cell is the mean over shaken copies, submit times moved by up to 5 minutes, with the 5th and "
-    "95th percentile of the copies."
+    "A cell is the mean over shaken copies, submit times moved by up to 5 minutes; in parentheses "
+    "are the 5th and the 95th percentile of the copies."
 )
 ITEMS = (
     Item("heuristics", "the heuristics on ten windows", "Tables 5 and 6; WFP3 and UNICEP without "
@@ -161,7 +161,7 @@ ITEMS = (
     Item("networks", "the published networks in their own simulator", "Tables 5 and 6; the rows "
          "with the largest score are not printed", _networks, spread=True,
          note="Sampled ten times; in parentheses are the 5th and the 95th percentile."),
-    Item("windows", "the windows again, with correct backfilling beside", "Not in the paper", _table,
+    Item("windows", "the windows again, with correct backfilling", "Not in the paper", _table,
          digits=1, legend=_COPIES, spread=True),
     Item("unseen", "the last 40 % of each log: mean bounded slowdown", "Not in the paper",
          partial(_unseen, SLOWDOWN, 1.0), digits=1, legend=_COPIES, spread=True),
