@@ -47,7 +47,7 @@ LONGEST = 5  # jobs that are shown
 PASSED, OF_WINDOWS, LEAST = 0.01, 0.1, 0.5  # LEAST is EASY's slowdown over the program's
 TASK, SPLIT = "task.json", "train"
 
-FIRST_PROGRAM = '''"""A scheduler for a cluster, to be improved: EASY backfilling in order of arrival.
+FIRST_PROGRAM = '''"""A scheduler of a cluster, to be improved: EASY backfilling, the oldest first.
 
 `decide` is called whenever jobs have been submitted or have ended. It may read, of waiting jobs,
 jobs.submit (s), jobs.size (processors), jobs.estimate (s, at which a job is killed) and jobs.user;
@@ -322,7 +322,8 @@ def _summary(
     if starving.wait_ratio > STARVES:
         artifacts["starvation"] = (
             f"Jobs starve on {starving.label}: the longest wait is {starving.wait_ratio:.1f} times "
-            f"EASY's, above {STARVES:g}, so the score falls by the square of the excess.\n{starving.longest}"
+            f"EASY's, above {STARVES:g}, so the score falls by the square of the excess.\n"
+            f"{starving.longest}"
         )
     metrics = {
         "combined_score": factor * score,

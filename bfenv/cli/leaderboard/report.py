@@ -13,6 +13,9 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bfenv.leaderboard.report.ranking import Column
     from bfenv.leaderboard.store import Leaderboard
 
 
@@ -26,6 +29,9 @@ def report(
     ),
     metrics: bool = typer.Option(
         False, "--metrics", help="Show the places under other metrics, too."
+    ),
+    metric: list[str] | None = options.option(
+        None, "NAME", "Add a column with the mean of a metric of the rows; repeat for several."
     ),
     workload: str | None = options.option(
         None, "NAME", "Workload of the Gantt chart.", "--workload", "-w"
@@ -53,13 +59,14 @@ def report(
     Examples:
       bfenv leaderboard report board
       bfenv leaderboard report board --metrics
+      bfenv leaderboard report board --metric p95_bounded_slowdown_60
       bfenv leaderboard report board --html board.html --markdown board.md
       bfenv leaderboard report board --html board.html --policy easy --policy sjf \\
         --from 36h --span 1h
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.ranking import render_markdown, write_readme
+    from bfenv.leaderboard.report.ranking import metric_column, render_markdown, write_readme
     from bfenv.leaderboard.store import read_leaderboard
 
     of_the_page = {"--workload": workload, "--from": begin, "--span": span}
@@ -69,6 +76,7 @@ def report(
     if metrics and format not in (Format.table, Format.markdown):
         raise BfenvError("--metrics needs --format table or markdown")
     leaderboard = read_leaderboard(folder)
+    more = [metric_column(leaderboard, name) for name in metric or ()]
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
@@ -79,15 +87,15 @@ def report(
         if selection.absent:
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
-        write_atomically(markdown, render_markdown(leaderboard).encode())
+        write_atomically(markdown, render_markdown(leaderboard, more).encode())
     if readme is not None:
-        write_readme(readme, render_markdown(leaderboard))
-    _print(leaderboard, format)
+        write_readme(readme, render_markdown(leaderboard, more))
+    _print(leaderboard, format, more)
     if metrics:
         _print_metrics(leaderboard, format)
 
 
-def _print(leaderboard: "Leaderboard", format: Format) -> None:
+def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]") -> None:
     from bfenv.analysis.formatting import csv_text
     from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
@@ -109,11 +117,11 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     elif format is Format.csv:
         sys.stdout.write(csv_text(Standing._fields, lines))
     elif format is Format.markdown:
-        sys.stdout.write(render_markdown(leaderboard))
+        sys.stdout.write(render_markdown(leaderboard, more))
     else:
         for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
             show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
-        columns = telling_columns(lines, TEXT_COLUMNS)
+        columns = [*telling_columns(lines, TEXT_COLUMNS), *more]
         ranking = [column.lines for column in columns]
         table = list(zip(*(column.marked(lines) for column in columns), strict=True))
         show.table(ranking, table, numbers=len(ranking) - 2, title=title(leaderboard))
