@@ -327,14 +327,15 @@ def new_memory(
         origin = int(trace.records[0, SUBMIT] - own.submit[0])
     scorer = None
     if net is not None:
-        scorer = Scorer(
+        arrays = [
             inputs(trace, requested), *net.weights, *net.biases,
             *(np.zeros(width, dtype=np.float32) for width in (8, 32, 16, 8, 1)),
             np.zeros(VISIBLE, dtype=np.int64),
             np.zeros(count, dtype=np.bool_),
             new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
             generator.gumbel(size=count),
-        )  # fmt: skip
+        ]  # fmt: skip
+        scorer = Scorer(*arrays)
     return Memory(
         requested.copy(),
         own.submit + origin,
