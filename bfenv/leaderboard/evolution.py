@@ -54,8 +54,7 @@ jobs.submit (s), jobs.size (processors), jobs.estimate (s, at which a job is kil
 with `finished(cluster)`, cluster.start and cluster.end it may learn from jobs that have ended.
 """
 
-from bfenv.core.cluster import finished, free, now, running, start, waiting
-from bfenv.core.profile import shadow
+from bfenv.core.cluster import expected_ends, finished, free, now, running, start, waiting
 
 
 # EVOLVE-BLOCK-START
@@ -66,13 +65,17 @@ def decide(cluster, jobs):
         start(cluster, jobs, line.pop(0))
     if not line:
         return
-    # The first job that does not fit gets a reservation, which later jobs must not delay.
-    shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
+    # The first job that does not fit can start at the shadow time: later jobs must not delay it.
+    extra, shadow_time = free(cluster) - jobs.size[line[0]], 0
+    for job, end in zip(running(cluster), expected_ends(cluster)):
+        if extra >= 0 and end > shadow_time:
+            break
+        extra, shadow_time = extra + jobs.size[job], end
     for job in line[1:]:
         is_over = now(cluster) + jobs.estimate[job] <= shadow_time
-        if jobs.size[job] <= free(cluster) and (is_over or jobs.size[job] <= extra_nodes):
+        if jobs.size[job] <= free(cluster) and (is_over or jobs.size[job] <= extra):
             start(cluster, jobs, job)
-            extra_nodes -= 0 if is_over else jobs.size[job]
+            extra -= 0 if is_over else jobs.size[job]
 
 
 # EVOLVE-BLOCK-END
@@ -232,20 +235,16 @@ def _score(
     command = [sys.executable, "-c", code, str(program)]
     if stage == STAGES[0]:
         probe = salted(load_workload(PROBE), task["salt"], 0)
-        copies = [("", probe)]
-        found = foresight_of("the program", command, probe, 0, limits)
+        found = foresight_of("the program", command, probe, 0, limits)  # plays all of it, too
         if found != NONE_FOUND:
             raise BfenvError(found)
-    else:
-        copies = _copies(json.dumps(task), stage == STAGES[1])
+        return {"combined_score": PASSED}, {}
     with PlayerProcess(command, limits) as process:
         policy = policy_of(process, "the program", declared_flags(greet(process)))
         measured = [
             _measure(label, simulate(trace, policy).check(), _easy(trace))
-            for label, trace in copies
+            for label, trace in _copies(json.dumps(task), stage == STAGES[1])
         ]
-    if stage == STAGES[0]:
-        return {"combined_score": PASSED}, {}
     return _summary(measured, OF_WINDOWS if stage == STAGES[1] else 1.0)
 
 
