@@ -140,7 +140,8 @@ def when(
             task = bar.add_task("forecasting", total=1.0)
             forecaster = forecaster_at(
                 log, at, policy=policy or TODAY, recorded=recorded, futures=futures, past=past,
-                seed=seed, done=lambda share: bar.update(task, completed=share),
+                seed=seed, new=None if size is None else (size, limit, user),
+                done=lambda share: bar.update(task, completed=share),
             )  # fmt: skip
     else:
         if at is not None or recorded is not None:

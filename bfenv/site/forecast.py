@@ -141,23 +141,10 @@ class Forecaster:
             BfenvError: If the job is larger than the machine, or longer than any so far; or the
                 user is not known.
         """
-        known = self.known
+        known, live = self.known, self.live is not None
         processors = int(known.machine.cluster.state[PROCESSORS])
-        size = check_integer("size", size, 1)
-        if size > processors:
-            raise BfenvError(
-                f"a job of {size:,} processors is larger than {self.name}, which has {processors:,}"
-            )
-        if limit is None:
-            raise BfenvError("a new job needs a limit beside its size")
-        limit, longest = check_integer("limit", limit, 1), int(known.requests[ESTIMATE].max())
-        if limit > longest and self.live is None:
-            raise BfenvError(
-                f"a limit of {format_duration(limit)} is longer than any in {self.name} so far, "
-                f"{format_duration(longest)}"
-            )
-        if check_integer("user", user, -1) > known.requests[USER].max(initial=-1):
-            raise BfenvError(f"user {user} has submitted no job in {self.name} so far")
+        columns = known.requests[[ESTIMATE, USER]]
+        size, limit, user = check_request(self.name, processors, *columns, size, limit, user, live)
         request = np.array([[known.time], [size], [limit], [user], [0], [0]])
         return self.of(with_waiting(known.machine, request), np.array([-1]))
 
@@ -284,7 +271,7 @@ def forecast_starts(
     """
     forecaster = forecaster_at(
         log, at, policy=policy, recorded=recorded, futures=futures, past=past, seed=seed,
-        threads=threads,
+        threads=threads, new=None if size is None else (size, limit, user),
     )  # fmt: skip
     if size is not None:
         return forecaster.new(size, limit, user)
@@ -301,17 +288,22 @@ def forecaster_at(
     past: int = PAST,
     seed: int = 0,
     threads: int | None = None,
+    new: tuple[int, int | None, int] | None = None,
     done: Callable[[float], None] = lambda share: None,
 ) -> Forecaster:
     """Prepare forecasts at one moment; see `forecast_starts`.
 
-    `done` is called with the share of the earlier forecasts that has been made.
+    A `new` job's size, limit and user are checked first. `done` is called with the share of the
+    earlier forecasts that has been made.
     """
     trace = log if isinstance(log, Trace) else load_workload(log)
     futures, seed = check_integer("futures", futures, 1), check_integer("seed", seed, 0)
     moment = int(trace.jobs.submit[-1]) if at is None else moment_of(trace, at)
     source = source_of(trace, policy, recorded, seed, moment)
     submit = source.trace.jobs.submit
+    if new is not None:
+        jobs = source.trace.jobs
+        check_request(trace.name, trace.processors, jobs.estimate, jobs.user, *new)
     chosen = past_moments(len(submit), check_integer("past", past, 0))
     chosen = chosen[submit[chosen] < moment].tolist()
     earlier = []
@@ -322,6 +314,39 @@ def forecaster_at(
             earlier.append(earlier_forecasts(source, known, job, threads))
             done(len(earlier) / len(chosen))
     return Forecaster(trace.name, known, source.policy, joined(earlier), futures, seed, threads)
+
+
+def check_request(
+    name: str,
+    processors: int,
+    limits: np.ndarray,
+    users: np.ndarray,
+    size: int,
+    limit: int | None,
+    user: int,
+    live: bool = False,
+) -> tuple[int, int, int]:
+    """Check what a new job asks for against the jobs of a log so far, and return it.
+
+    Raises:
+        BfenvError: As `Forecaster.new`.
+    """
+    size, user = check_integer("size", size, 1), check_integer("user", user, -1)
+    if size > processors:
+        raise BfenvError(
+            f"a job of {size:,} processors is larger than {name}, which has {processors:,}"
+        )
+    if limit is None:
+        raise BfenvError("a new job needs a limit beside its size")
+    limit, longest = check_integer("limit", limit, 1), int(limits.max())
+    if limit > longest and not live:
+        raise BfenvError(
+            f"a limit of {format_duration(limit)} is longer than any in {name} so far, "
+            f"{format_duration(longest)}"
+        )
+    if user > users.max(initial=-1):
+        raise BfenvError(f"user {user} has submitted no job in {name} so far")
+    return size, limit, user
 
 
 def earlier_forecasts(
