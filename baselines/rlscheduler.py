@@ -61,19 +61,9 @@ class Scorer(NamedTuple):
     """A network, its inputs, and what it computes in; all arrays float32 unless said."""
 
     fixed: np.ndarray  # (n, 6) inputs of each job that do not change
-    w0: np.ndarray
-    w1: np.ndarray
-    w2: np.ndarray
-    w3: np.ndarray
-    b0: np.ndarray
-    b1: np.ndarray
-    b2: np.ndarray
-    b3: np.ndarray
-    x: np.ndarray  # (8,) inputs
-    h0: np.ndarray  # (32,)
-    h1: np.ndarray  # (16,)
-    h2: np.ndarray  # (8,)
-    y: np.ndarray  # (1,) the score
+    weights: tuple[np.ndarray, ...]  # as of Net
+    biases: tuple[np.ndarray, ...]
+    values: tuple[np.ndarray, ...]  # of each layer: (8,) inputs, (32,), (16,), (8,), (1,) score
     shortest: np.ndarray  # (VISIBLE,) int64 jobs
     visible: np.ndarray  # (n,) bool
     stream: np.ndarray  # (1,) int64, random numbers of each choice; 0 for the largest score
@@ -279,32 +269,26 @@ def _find_visible(jobs, memory, count):
 def _forward(cluster, jobs, memory, job, room, keeps_noise):
     """Return the network's score of a waiting job, with noise where choices are sampled."""
     net = memory.net
-    net.x[0] = min((now(cluster) - jobs.submit[job]) / LONG_WAIT, BELOW_ONE)
+    x = net.values[0]
+    x[0] = min((now(cluster) - jobs.submit[job]) / LONG_WAIT, BELOW_ONE)
     for i in range(6):
-        net.x[i + 1] = net.fixed[job, i]
-    net.x[7] = BELOW_ONE if jobs.size[job] <= room else 1 - BELOW_ONE
-    _dense(net.x, net.w0, net.b0, net.h0, True)
-    _dense(net.h0, net.w1, net.b1, net.h1, True)
-    _dense(net.h1, net.w2, net.b2, net.h2, True)
-    _dense(net.h2, net.w3, net.b3, net.y, False)
+        x[i + 1] = net.fixed[job, i]
+    x[7] = BELOW_ONE if jobs.size[job] <= room else 1 - BELOW_ONE
+    for layer in range(len(net.weights)):
+        x, y, weight = net.values[layer], net.values[layer + 1], net.weights[layer]
+        for j in range(len(y)):
+            y[j] = net.biases[layer][j]
+        for i in range(len(x)):
+            if x[i] > 0 or layer == 0:  # ReLU
+                for j in range(len(y)):
+                    y[j] += x[i] * weight[i, j]
+    score = float(net.values[len(net.weights)][0])
     if net.stream[0] == 0:
-        return float(net.y[0])
+        return score
     if keeps_noise:
-        return net.y[0] + net.noise[job]
+        return score + net.noise[job]
     # The largest of scores with Gumbel noise is a sample of their softmax.
-    return net.y[0] - math.log(-math.log(random_number(net.stream) / (2**31 - 1)))
-
-
-@kernel
-def _dense(x, weight, bias, y, is_hidden):
-    for j in range(len(y)):
-        y[j] = bias[j]
-    for i in range(len(x)):
-        for j in range(len(y)):
-            y[j] += x[i] * weight[i, j]
-    if is_hidden:
-        for j in range(len(y)):
-            y[j] = max(y[j], np.float32(0))
+    return score - math.log(-math.log(random_number(net.stream) / (2**31 - 1)))
 
 
 def new_memory(
@@ -327,15 +311,15 @@ def new_memory(
         origin = int(trace.records[0, SUBMIT] - own.submit[0])
     scorer = None
     if net is not None:
-        arrays = [
-            inputs(trace, requested), *net.weights, *net.biases,
-            *(np.zeros(width, dtype=np.float32) for width in (8, 32, 16, 8, 1)),
-            np.zeros(VISIBLE, dtype=np.int64),
-            np.zeros(count, dtype=np.bool_),
-            new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
-            generator.gumbel(size=count),
-        ]  # fmt: skip
-        scorer = Scorer(*arrays)
+        scorer = Scorer(
+            inputs(trace, requested),
+            *net,
+            values=tuple(np.zeros(width, dtype=np.float32) for width in (8, 32, 16, 8, 1)),
+            shortest=np.zeros(VISIBLE, dtype=np.int64),
+            visible=np.zeros(count, dtype=np.bool_),
+            stream=new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
+            noise=generator.gumbel(size=count),
+        )
     return Memory(
         requested.copy(),
         own.submit + origin,

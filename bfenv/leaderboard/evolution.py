@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,99 +48,7 @@ LONGEST = 5  # jobs that are shown
 PASSED, OF_WINDOWS, LEAST = 0.01, 0.1, 0.5  # LEAST is EASY's slowdown over the program's
 TASK, SPLIT = "task.json", "train"
 
-FIRST_PROGRAM = '''"""A scheduler of a cluster, to be improved: EASY backfilling, the oldest first.
-
-`decide` is called whenever jobs have been submitted or have ended. It may read, of waiting jobs,
-jobs.submit (s), jobs.size (processors), jobs.estimate (s, at which a job is killed) and jobs.user;
-with `finished(cluster)`, cluster.start and cluster.end it may learn from jobs that have ended.
-"""
-
-from bfenv.core.cluster import expected_ends, finished, free, now, running, start, waiting
-
-
-# EVOLVE-BLOCK-START
-def decide(cluster, jobs):
-    """Start waiting jobs now."""
-    line = sorted(waiting(cluster), key=lambda job: jobs.submit[job])
-    while line and jobs.size[line[0]] <= free(cluster):
-        start(cluster, jobs, line.pop(0))
-    if not line:
-        return
-    # The first job that does not fit can start at the shadow time: later jobs must not delay it.
-    extra, shadow_time = free(cluster) - jobs.size[line[0]], 0
-    for job, end in zip(running(cluster), expected_ends(cluster)):
-        if extra >= 0 and end > shadow_time:
-            break
-        extra, shadow_time = extra + jobs.size[job], end
-    for job in line[1:]:
-        is_over = now(cluster) + jobs.estimate[job] <= shadow_time
-        if jobs.size[job] <= free(cluster) and (is_over or jobs.size[job] <= extra):
-            start(cluster, jobs, job)
-            extra -= 0 if is_over else jobs.size[job]
-
-
-# EVOLVE-BLOCK-END
-'''
-EVALUATOR = '''"""Scores a scheduler in three stages, for OpenEvolve and services like it.
-
-The program is never imported here: it plays in its own process, on copies of jobs that it cannot
-read. `combined_score` is the geometric mean of EASY's mean bounded slowdown over the program's.
-"""
-
-from pathlib import Path
-
-from bfenv.leaderboard import score_program
-
-FOLDER = Path(__file__).resolve().parent
-
-
-def evaluate_stage1(program_path):
-    """Whether it makes legal schedules, in time, without foresight."""
-    return _result(program_path, "conformance")
-
-
-def evaluate_stage2(program_path):
-    """Short windows."""
-    return _result(program_path, "windows")
-
-
-def evaluate_stage3(program_path):
-    """The whole training logs."""
-    return _result(program_path, "logs")
-
-
-def evaluate(program_path):
-    """All stages, for services without a cascade."""
-    metrics, artifacts = score_program(FOLDER, program_path)
-    return _wrapped(metrics, artifacts)
-
-
-def _result(program_path, stage):
-    return _wrapped(*score_program(FOLDER, program_path, stage))
-
-
-def _wrapped(metrics, artifacts):
-    try:
-        from openevolve.evaluation_result import EvaluationResult
-    except ImportError:
-        return metrics | {"artifacts": artifacts}
-    return EvaluationResult(metrics=metrics, artifacts=artifacts)
-'''
-CONFIG = f"""# Settings for OpenEvolve; add `llm` with your model, see its documentation.
-max_iterations: 100
-diff_based_evolution: false
-prompt:
-  system_message: >-
-    You improve a scheduler for a cluster of parallel jobs. Rewrite the function decide so that the
-    mean bounded slowdown falls below that of EASY backfilling on every log, and no job waits more
-    than twice as long as EASY's longest wait. Runtimes of unfinished jobs and jobs to come are
-    unknown. Keep the signature. Estimates are often far above the runtimes.
-evaluator:
-  cascade_evaluation: true
-  cascade_thresholds: [{PASSED}, {OF_WINDOWS * LEAST}]
-  timeout: 900
-  parallel_evaluations: 1
-"""
+FILES = {"initial_program": ".py", "evaluator": ".py", "config": ".yaml"}  # of the task, and TASK
 
 
 class Measured(NamedTuple):
@@ -184,14 +93,14 @@ def write_task(
         "sandbox": sandbox,
         "salt": secrets.randbits(64),
     }
+    templates = files(__package__).joinpath("evolution_task")
     texts = {
-        "initial_program.py": FIRST_PROGRAM,
-        "evaluator.py": EVALUATOR,
-        "config.yaml": CONFIG,
-        TASK: json.dumps(task, indent=1) + "\n",
+        name + suffix: templates.joinpath(f"{name}.txt").read_bytes()
+        for name, suffix in FILES.items()
     }
+    texts[TASK] = json.dumps(task, indent=1).encode() + b"\n"
     for name, text in texts.items():
-        write_atomically(folder / name, text.encode(), private=name == TASK)
+        write_atomically(folder / name, text, private=name == TASK)
     return [folder / name for name in texts]
 
 
