@@ -105,21 +105,14 @@ def write_task(
 
 
 def score_program(
-    folder: Path, program: str | Path, stage: str | None = None
+    folder: Path, program: str | Path, stage: str
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Score a program in one of STAGES; None goes through them while it passes.
+    """Score a program in one of STAGES.
 
     Returns metrics, among them `combined_score` (larger is better, 0 if it fails), and artifacts:
     texts that help to improve it. Raises BfenvError if the folder has no task, or there is no such
     stage; a program that fails raises nothing.
     """
-    if stage is None:
-        metrics, artifacts = score_program(folder, program, STAGES[0])
-        for following, least in zip(STAGES[1:], (PASSED, OF_WINDOWS * LEAST), strict=True):
-            if metrics["combined_score"] < least:
-                break
-            metrics, artifacts = score_program(folder, program, following)
-        return metrics, artifacts
     check_choice("stage", stage, STAGES)
     path = Path(folder) / TASK
     try:
@@ -151,7 +144,7 @@ def _score(
     with PlayerProcess(command, limits) as process:
         policy = policy_of(process, "the program", declared_flags(greet(process)))
         measured = [
-            _measure(label, simulate(trace, policy).check(), _easy(trace))
+            _measure(label, simulate(trace, policy).check(), simulate(trace, REFERENCE))
             for label, trace in _copies(json.dumps(task), stage == STAGES[1])
         ]
     return _summary(measured, OF_WINDOWS if stage == STAGES[1] else 1.0)
@@ -172,11 +165,6 @@ def _copies(task_text: str, are_windows: bool) -> list[tuple[str, Trace]]:
             part = trace[first : first + task["window_jobs"]]
             found.append((f"{workload}, window {k}", salted(part, task["salt"], 100 * i + k)))
     return found
-
-
-@lru_cache(maxsize=64)
-def _easy(trace: Trace) -> Schedule:
-    return simulate(trace, REFERENCE)
 
 
 def salted(trace: Trace, salt: int, number: int) -> Trace:
