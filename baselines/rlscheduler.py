@@ -28,7 +28,7 @@ from bfenv.baselines.shuffling import new_stream, random_number
 from bfenv.baselines.slurm.site import refuse_to_decide
 from bfenv.core import simulator
 from bfenv.core.arguments import check_choice
-from bfenv.core.cluster import NEXT_JOB, finished, free, now, start, waiting
+from bfenv.core.cluster import NEXT_JOB, free, now, start, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs, Trace, check_no_outages
@@ -105,8 +105,6 @@ def decide(cluster, jobs, memory):
 @kernel
 def _release_one(cluster, jobs, memory):
     """Take the processors of one job that ended now; tell whether there was one."""
-    if len(finished(cluster)) == 0:
-        return False
     state = memory.state
     for i in range(state[RUNNING]):
         job = memory.running[i]
@@ -165,9 +163,7 @@ def _launch(cluster, jobs, memory, job):
 @kernel
 def decide_easy(cluster, jobs, memory):
     """EASY with the jobs in this order: `bfenv.baselines.easy` has the same steps."""
-    fits = False
-    for job in waiting(cluster):
-        fits |= jobs.size[job] <= free(cluster)
+    fits = free(cluster) > 0
     while fits:
         count = rate(cluster, jobs, memory, cluster.state[NEXT_JOB], free(cluster), True)
         if count == 0:
