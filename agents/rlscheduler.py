@@ -25,7 +25,6 @@ from bfenv.core.policy import Policy
 NAME = "rlscheduler"
 FOLDER = "BFENV_RLSCHEDULER"  # names a folder of networks
 INDEX, DATA = "variables.index", "variables.data-00000-of-00001"
-LAYERS = ("dense", "dense_1", "dense_2", "dense_3")
 # Offset (bytes) and shape by name: the same in all four networks of trained_models/bsld
 LAYOUT: dict[str, tuple[int, tuple[int, ...]]] = {
     "pi/dense/bias": (16, (32,)),
@@ -111,10 +110,8 @@ def read_net(index: Path, data: Path) -> Net:
         arrays[name] = np.frombuffer(part, dtype="<f4").astype(np.float32).reshape(shape)
         if not np.isfinite(arrays[name]).all():
             raise PolicyError(f"{data}: {name} has weights that are not finite numbers")
-    weights, biases = (
-        tuple(arrays[f"pi/{layer}/{part}"] for layer in LAYERS) for part in ("kernel", "bias")
-    )
-    return Net(weights, biases)
+    parts = list(arrays.values())  # each bias stands before the kernel of its layer
+    return tuple(parts[1::2]), tuple(parts[::2])
 
 
 Entry = tuple[int, tuple[int, ...], int, int, int]  # type, shape, offset, bytes, checksum
@@ -182,16 +179,15 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     place = 0
     while place < len(data):
         tag, place = _varint(data, place)
-        kind, value = tag & 7, b""
-        if kind == VARINT:
-            number, place = _varint(data, place)
-            yield tag >> 3, number
-            continue
-        if kind not in (BYTES, FIXED32):
+        kind = tag & 7
+        if kind not in (VARINT, BYTES, FIXED32):
             raise ValueError("a field is of another kind")
-        length, place = _varint(data, place) if kind == BYTES else (4, place)
-        value, place = data[place : place + length], place + length
-        yield tag >> 3, value if kind == BYTES else struct.unpack("<I", value)[0]
+        number, place = (4, place) if kind == FIXED32 else _varint(data, place)
+        value = b"" if kind == VARINT else data[place : place + number]
+        place += len(value)
+        if kind == FIXED32:
+            number = int.from_bytes(value, "little")
+        yield tag >> 3, value if kind == BYTES else number
 
 
 def _entry(data: bytes) -> Entry:

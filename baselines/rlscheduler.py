@@ -25,9 +25,10 @@ import numpy as np
 
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.shuffling import new_stream, random_number
+from bfenv.baselines.slurm.site import refuse_to_decide
 from bfenv.core import simulator
 from bfenv.core.arguments import check_choice
-from bfenv.core.cluster import NEXT_JOB, Cluster, finished, free, now, start, waiting
+from bfenv.core.cluster import NEXT_JOB, free, now, start, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs, Trace, check_no_outages
@@ -41,7 +42,6 @@ from bfenv.workloads.logs.swf import EXECUTABLE, LARGEST, MEMORY
 
 ORDERS = ("fcfs", "sjf", "sqf", "wfp3", "unicef", "f1")  # those of their program, by bfenv's names
 BACKFILLS = ("theirs", "off", "easy")
-SOURCE = "Zhang, Dai, He, Bao and Xie 2020"
 VISIBLE = 128  # jobs that the network scores
 LONG_WAIT = 12 * 3600.0  # seconds
 BELOW_ONE = 1 - 1e-5  # largest quotient that the network sees
@@ -50,11 +50,8 @@ BELOW_ONE = 1 - 1e-5  # largest quotient that the network sees
 CHOSEN, EARLIEST, FREE, SEEN, RUNNING = range(5)  # a job or -1, seconds, processors, jobs, jobs
 
 
-class Net(NamedTuple):
-    """The network: 8 inputs of a job, layers of 32, 16 and 8, one score; all float32."""
-
-    weights: tuple[np.ndarray, ...]  # (inputs, outputs) each
-    biases: tuple[np.ndarray, ...]  # (outputs,) each
+# Weights, (inputs, outputs) float32 each, and biases of 8 inputs, layers of 32, 16, 8, one score
+Net = tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]
 
 
 class Scorer(NamedTuple):
@@ -108,8 +105,6 @@ def decide(cluster, jobs, memory):
 @kernel
 def _release_one(cluster, jobs, memory):
     """Take the processors of one job that ended now; tell whether there was one."""
-    if len(finished(cluster)) == 0:
-        return False
     state = memory.state
     for i in range(state[RUNNING]):
         job = memory.running[i]
@@ -168,9 +163,7 @@ def _launch(cluster, jobs, memory, job):
 @kernel
 def decide_easy(cluster, jobs, memory):
     """EASY with the jobs in this order: `bfenv.baselines.easy` has the same steps."""
-    fits = False
-    for job in waiting(cluster):
-        fits |= jobs.size[job] <= free(cluster)
+    fits = free(cluster) > 0
     while fits:
         count = rate(cluster, jobs, memory, cluster.state[NEXT_JOB], free(cluster), True)
         if count == 0:
@@ -292,16 +285,9 @@ def _forward(cluster, jobs, memory, job, room, keeps_noise):
 
 
 def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    trace: Trace,
-    code: int,
-    backfill: str,
-    net: Net | None,
-    sampled: bool,
-) -> Memory:
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, trace: Trace, code: int,
+    backfill: str, net: Net | None, sampled: bool,
+) -> Memory:  # fmt: skip
     """Return the memory for a trace: requests that `jobs` does not have are in its records."""
     count, own, origin = len(trace), trace.jobs, 0
     requested = own.estimate
@@ -312,25 +298,19 @@ def new_memory(
     scorer = None
     if net is not None:
         scorer = Scorer(
-            inputs(trace, requested),
-            *net,
+            inputs(trace, requested), *net,
             values=tuple(np.zeros(width, dtype=np.float32) for width in (8, 32, 16, 8, 1)),
             shortest=np.zeros(VISIBLE, dtype=np.int64),
             visible=np.zeros(count, dtype=np.bool_),
             stream=new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
             noise=generator.gumbel(size=count),
-        )
+        )  # fmt: skip
     return Memory(
-        requested.copy(),
-        own.submit + origin,
-        np.array([code]),
-        np.array([backfill == "theirs"]),
-        line=np.zeros(2 * count, dtype=np.int64),
-        score=np.zeros(2 * count),
-        running=np.zeros(count + 1, dtype=np.int64),
-        state=np.array([-1, 0, processors, 0, 0]),
+        requested.copy(), own.submit + origin, np.array([code]), np.array([backfill == "theirs"]),
+        line=np.zeros(2 * count, dtype=np.int64), score=np.zeros(2 * count),
+        running=np.zeros(count + 1, dtype=np.int64), state=np.array([-1, 0, processors, 0, 0]),
         net=scorer,
-    )
+    )  # fmt: skip
 
 
 def inputs(trace: Trace, requested: np.ndarray) -> np.ndarray:
@@ -356,23 +336,9 @@ def inputs(trace: Trace, requested: np.ndarray) -> np.ndarray:
 def play(trace: Trace, seed: int, watch: Watch, *, name: str, **options: Any) -> Schedule:
     """Make the schedule of a trace: only its records have all that the simulator looks at."""
     check_no_outages(trace)
-    easy = options["backfill"] == "easy"
-    policy = Policy(
-        name,
-        decide_easy if easy else decide,
-        run_easy if easy else run,
-        partial(new_memory, trace=trace, **options),
-        stateful=True,
-    )
+    kernels = (decide_easy, run_easy) if options["backfill"] == "easy" else (decide, run)
+    policy = Policy(name, *kernels, partial(new_memory, trace=trace, **options), stateful=True)
     return simulator.simulate(trace, policy, seed, watch=watch)
-
-
-def refuse_to_decide(cluster: Cluster, jobs: Jobs, memory: Any) -> None:
-    """Refuse a single pass: the requests are in the records of a whole trace.
-
-    Raises PolicyError.
-    """
-    raise PolicyError("rlscheduler schedules whole traces, and cannot act in an environment")
 
 
 def make_policy(
@@ -386,13 +352,9 @@ def make_policy(
     check_choice("backfill", backfill, BACKFILLS, error=PolicyError)
     options: dict[str, Any] = {"code": code, "backfill": backfill, "net": net, "sampled": sampled}
     return Policy(
-        name,
-        refuse_to_decide,
-        summary=summary,
-        source=SOURCE,
-        stochastic=sampled,
-        play=partial(play, name=name, **options),
-    )
+        name, refuse_to_decide, summary=summary, source="Zhang, Dai, He, Bao and Xie 2020",
+        stochastic=sampled, play=partial(play, name=name, **options),
+    )  # fmt: skip
 
 
 def rlscheduler(order: str = "fcfs", backfill: str = "theirs") -> Policy:

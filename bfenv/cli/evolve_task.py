@@ -35,11 +35,5 @@ def evolve_task(
     """
     from bfenv.leaderboard.evolution import WORKLOADS, write_task
 
-    for path in write_task(
-        folder,
-        workload or WORKLOADS,
-        windows=windows,
-        window_jobs=window_jobs,
-        sandbox=sandbox.value,
-    ):
-        print(path)
+    numbers = {"windows": windows, "window_jobs": window_jobs}
+    print(*write_task(folder, workload or WORKLOADS, sandbox=sandbox.value, **numbers), sep="\n")

@@ -44,8 +44,8 @@ PROBE = "lublin:procs=32,jobs=60,load=1.0,seed=11"  # of the first stage
 SHAKE = 5 * MINUTE
 SCALES = 0.9, 1.1  # of runtimes
 LONGEST = 5  # jobs that are shown
-# Scores of the first stages are below those of the last one, and the same factors are thresholds.
-PASSED, OF_WINDOWS, LEAST = 0.01, 0.1, 0.5  # LEAST is EASY's slowdown over the program's
+# Of the first stages, below those of the last; the files of a task have them as thresholds
+PASSED, OF_WINDOWS = 0.01, 0.1
 TASK, SPLIT = "task.json", "train"
 
 FILES = {"initial_program": ".py", "evaluator": ".py", "config": ".yaml"}  # of the task, and TASK
@@ -87,12 +87,9 @@ def write_task(
         raise BfenvError(f"{folder} has a task already")
     folder.mkdir(parents=True, exist_ok=True)
     task = {
-        "workloads": list(workloads),
-        "windows": windows,
-        "window_jobs": window_jobs,
-        "sandbox": sandbox,
-        "salt": secrets.randbits(64),
-    }
+        "workloads": list(workloads), "windows": windows, "window_jobs": window_jobs,
+        "sandbox": sandbox, "salt": secrets.randbits(64),
+    }  # fmt: skip
     templates = files(__package__).joinpath("evolution_task")
     texts = {
         name + suffix: templates.joinpath(f"{name}.txt").read_bytes()
@@ -105,21 +102,14 @@ def write_task(
 
 
 def score_program(
-    folder: Path, program: str | Path, stage: str | None = None
+    folder: Path, program: str | Path, stage: str
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Score a program in one of STAGES; None goes through them while it passes.
+    """Score a program in one of STAGES.
 
     Returns metrics, among them `combined_score` (larger is better, 0 if it fails), and artifacts:
     texts that help to improve it. Raises BfenvError if the folder has no task, or there is no such
     stage; a program that fails raises nothing.
     """
-    if stage is None:
-        metrics, artifacts = score_program(folder, program, STAGES[0])
-        for following, least in zip(STAGES[1:], (PASSED, OF_WINDOWS * LEAST), strict=True):
-            if metrics["combined_score"] < least:
-                break
-            metrics, artifacts = score_program(folder, program, following)
-        return metrics, artifacts
     check_choice("stage", stage, STAGES)
     path = Path(folder) / TASK
     try:
@@ -151,7 +141,7 @@ def _score(
     with PlayerProcess(command, limits) as process:
         policy = policy_of(process, "the program", declared_flags(greet(process)))
         measured = [
-            _measure(label, simulate(trace, policy).check(), _easy(trace))
+            _measure(label, simulate(trace, policy).check(), simulate(trace, REFERENCE))
             for label, trace in _copies(json.dumps(task), stage == STAGES[1])
         ]
     return _summary(measured, OF_WINDOWS if stage == STAGES[1] else 1.0)
@@ -172,11 +162,6 @@ def _copies(task_text: str, are_windows: bool) -> list[tuple[str, Trace]]:
             part = trace[first : first + task["window_jobs"]]
             found.append((f"{workload}, window {k}", salted(part, task["salt"], 100 * i + k)))
     return found
-
-
-@lru_cache(maxsize=64)
-def _easy(trace: Trace) -> Schedule:
-    return simulate(trace, REFERENCE)
 
 
 def salted(trace: Trace, salt: int, number: int) -> Trace:
@@ -218,24 +203,17 @@ def _summary(
     starving = max(measured, key=lambda one: one.wait_ratio)
     score = min(1.0, (STARVES / max(starving.wait_ratio, 1e-9)) ** 2) / mean
     worst = max(measured, key=lambda one: one.ratio)
-    ratios = [
-        f"{one.label}: mean bounded slowdown {one.ratio:.3f} of EASY's, longest wait "
-        f"{one.wait_ratio:.2f} of EASY's"
-        for one in measured
-    ]
-    artifacts = {
-        "ratios": "\n".join(ratios),
-        "longest_waits": f"{worst.label}:\n{worst.longest}",
-    }
+    text = (
+        "{0.label}: mean bounded slowdown {0.ratio:.3f} of EASY's, longest wait {0.wait_ratio:.2f}"
+    )
+    ratios = [f"{text.format(one)} of EASY's" for one in measured]
+    longest = f"{worst.label}:\n{worst.longest}"
+    artifacts = {"ratios": "\n".join(ratios), "longest_waits": longest}
     if starving.wait_ratio > STARVES:
         artifacts["starvation"] = (
             f"Jobs starve on {starving.label}: the longest wait is {starving.wait_ratio:.1f} times "
             f"EASY's, above {STARVES:g}, so the score falls by the square of the excess.\n"
             f"{starving.longest}"
         )
-    metrics = {
-        "combined_score": factor * score,
-        "slowdown_ratio": mean,
-        "longest_wait_ratio": starving.wait_ratio,
-    }
-    return metrics, artifacts
+    metrics = {"combined_score": factor * score, "slowdown_ratio": mean}
+    return metrics | {"longest_wait_ratio": starving.wait_ratio}, artifacts

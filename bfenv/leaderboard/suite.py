@@ -185,12 +185,11 @@ LOGS = (
     "HPC2N-2002-2.2-cln",
 )
 WINDOWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)  # first jobs, from 0
-OVERRUNS = ("extend", "kill")
 RLSCHEDULER = (  # no job of the generated traces outlives its estimate
-    ("lublin-1", "lublin_256_10k", OVERRUNS[:1]),
-    ("sdsc-sp2", "SDSC-SP2-1998-4.2-cln", OVERRUNS),
-    ("hpc2n", "HPC2N-2002-2.2-cln", OVERRUNS),
-    ("lublin-2", "lublin_256_new2", OVERRUNS[:1]),
+    ("lublin-1", "lublin_256_10k", ("extend",)),
+    ("sdsc-sp2", "SDSC-SP2-1998-4.2-cln", ("extend", "kill")),
+    ("hpc2n", "HPC2N-2002-2.2-cln", ("extend", "kill")),
+    ("lublin-2", "lublin_256_new2", ("extend",)),
 )
 DEFAULT = "synthetic-v1"
 SUITES = {

@@ -77,12 +77,10 @@ def loaded(tmp_path, jobs=60):
 def test_weights(tmp_path):
     """The weights that are read are those that were written, from the folder or one above."""
     folder = write_network(tmp_path / "sdsc" / "simple_save")
-    net = rl.read_net(*rl.weight_files(tmp_path))
     data = (folder / rl.DATA).read_bytes()
-    assert [part.shape for part in net.weights] == [(8, 32), (32, 16), (16, 8), (8, 1)]
-    assert (
-        net.weights[0].tobytes() == data[400:1424] and net.biases[3].tobytes() == data[11440:11444]
-    )
+    weights, biases = rl.read_net(*rl.weight_files(tmp_path))
+    assert [part.shape for part in weights] == [(8, 32), (32, 16), (16, 8), (8, 1)]
+    assert weights[0].tobytes() == data[400:1424] and biases[3].tobytes() == data[11440:11444]
 
 
 def test_refused_files(tmp_path):
@@ -132,7 +130,7 @@ def test_choices(tmp_path):
     rows[:, 0], rows[:, 7] = 0, 1 - 1e-5
     rows[:, 1] = np.minimum(jobs.estimate / longest, 1 - 1e-5)
     rows[:, 2] = np.minimum(jobs.size / trace.processors, 1 - 1e-5)
-    for weight, bias in zip(net.weights, net.biases, strict=True):
+    for weight, bias in zip(*net, strict=True):
         rows = rows @ weight + bias
         rows = np.maximum(rows, 0) if len(bias) > 1 else rows
     at_once = bfenv.load_workload(f"{tmp_path / 'site.swf'}:rules=rlscheduler", all_at_once=True)

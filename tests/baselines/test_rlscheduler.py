@@ -108,7 +108,7 @@ def test_refused(name, message):
 def test_whole_traces():
     """It needs a whole trace: the environment and outages are refused."""
     with pytest.raises(bfenv.PolicyError, match="schedules whole traces"):
-        rl.refuse_to_decide(None, None, None)
+        rl.rlscheduler().decide(None, None, None)
     trace = bfenv.make_trace([0], [1], [1], 1, outages=(Outage(0, 1, 1),))
     with pytest.raises(bfenv.WorkloadError, match="outages"):
         bfenv.simulate(trace, "rlscheduler")

@@ -47,7 +47,7 @@ def test_first_program(task):
     first = task / "initial_program.py"
     scores = [score_program(task, first, stage)[0]["combined_score"] for stage in ev.STAGES]
     assert scores == [ev.PASSED, ev.OF_WINDOWS, 1.0]
-    metrics, texts = score_program(task, first)
+    metrics, texts = score_program(task, first, "logs")
     assert metrics == {"combined_score": 1.0, "slowdown_ratio": 1.0, "longest_wait_ratio": 1.0}
     assert "mean bounded slowdown 1.000 of EASY's" in texts["ratios"]
     assert len(texts["longest_waits"].splitlines()) == 1 + ev.LONGEST
@@ -78,7 +78,7 @@ def test_starvation_does_not_pay():
 )
 def test_failing_programs(task, tmp_path, text, error):
     """A program that fails has 0, and the reason is for the model."""
-    metrics, texts = score_program(task, program(tmp_path, text))
+    metrics, texts = score_program(task, program(tmp_path, text), "conformance")
     assert metrics == {"combined_score": 0.0}
     assert error in texts["error"] and "in stage conformance" in texts["error"]
 
@@ -91,7 +91,8 @@ def test_no_patching(task, tmp_path):
         "import bfenv.core.schedule as s, bfenv.leaderboard.evolution as e\n"
         "s.bounded_slowdown = lambda *a: 0\ne._summary = lambda *a: ({'combined_score': 99}, {})\n"
     )
-    assert score_program(task, program(tmp_path, text + patch))[0]["combined_score"] == 1.0
+    patched = program(tmp_path, text + patch)
+    assert score_program(task, patched, "logs")[0]["combined_score"] == 1.0
 
 
 def test_salted():
@@ -112,14 +113,16 @@ def test_salted():
     assert (copy.runtime == copy.jobs.estimate).all() and (copy.jobs.user == -1).all()
 
 
-def test_evaluator(task):
+def test_evaluator(task, tmp_path):
     """The file that services import gives a dict where OpenEvolve is not installed."""
     spec = importlib.util.spec_from_file_location("evaluator", task / "evaluator.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    result = module.evaluate_stage1(str(task / "initial_program.py"))
-    metrics = getattr(result, "metrics", result)
-    assert metrics["combined_score"] == ev.PASSED
+    failing = str(program(tmp_path, "decide = 3"))
+    for result in (module.evaluate_stage1(failing), module.evaluate(failing)):
+        assert (
+            result["combined_score"] == 0 and "in stage conformance" in result["artifacts"]["error"]
+        )
 
 
 def test_missing_task(tmp_path):

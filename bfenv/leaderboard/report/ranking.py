@@ -219,15 +219,14 @@ def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
 
     Raises BfenvError if no row has it; the message lists those that there are.
     """
-    rows = [row for row in leaderboard.rows if row.metrics.get(metric) is not None]
-    if not rows:
-        known = sorted({name for row in leaderboard.rows for name in row.metrics})
-        raise BfenvError(f"no row has the metric {metric!r}; there are {', '.join(known)}")
+    known = {name for row in leaderboard.rows for name in row.metrics}
+    if metric not in known:
+        raise BfenvError(f"no row has the metric {metric!r}; there are {', '.join(sorted(known))}")
 
     def mean(line: Standing) -> float | None:
-        own = [r.metrics[metric] for r in rows if (r.policy, division(r)) == line[:2]]
-        known = [value for value in own if value is not None]
-        return sum(known) / len(known) if len(known) == line.rows else None
+        own = [r for r in leaderboard.rows if (r.policy, division(r)) == line[:2]]
+        found = [value for r in own if (value := r.metrics.get(metric)) is not None]
+        return sum(found) / len(found) if len(found) == line.rows else None
 
     heading = metric.replace("_", " ")
     return Column(heading, heading, _each(lambda line: slowdown(mean(line))), mean)

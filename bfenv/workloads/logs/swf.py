@@ -36,7 +36,6 @@ OUTAGES = ("header", "find", "none")  # where outages come from
 RULES = ("archive", "rlscheduler")  # whose rules make jobs of lines
 LARGEST = "LargestValues:"  # runtime, memory, user, group, executable in the log
 MEMORY, EXECUTABLE = 9, 13  # fields of a record
-NO_RUNTIME = 10  # seconds, for RLScheduler
 
 
 def read_swf(
@@ -92,7 +91,7 @@ def read_swf(
     if rules == "rlscheduler":
         largest = records[:, [at.RUNTIME, MEMORY, at.USER, at.GROUP, EXECUTABLE]].max(axis=0)
         header = (*header, f"{LARGEST} {' '.join(f'{value:.0f}' for value in largest)}")
-        records[records[:, at.RUNTIME] < 0, at.RUNTIME] = NO_RUNTIME
+        records[records[:, at.RUNTIME] < 0, at.RUNTIME] = 10  # seconds
         records[:, at.REQUESTED] = records[:, [at.ALLOCATED, at.REQUESTED]].max(axis=1)
     records, told = _each_once(records)
     labels = hd.read_labels(header)
