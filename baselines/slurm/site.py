@@ -87,6 +87,7 @@ def new_memory(
         left=np.empty(len(nodes.usable), dtype=np.int64),
         blocked=np.zeros(parts, dtype=np.bool_),
         reserved=np.zeros(parts, dtype=np.int64),
+        tried=np.zeros((int(jobs.user.max()) + 3, 1 + parts), dtype=np.int64),
         told=told,
     )
 

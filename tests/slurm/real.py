@@ -10,6 +10,7 @@ See the README beside this file. Each run has its own folder and ports, on the l
 import argparse
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -76,10 +77,27 @@ def run_real(case, speed=60):
         return read_accounting((folder / "accounting.txt").read_text())
 
 
+def free_ports(count):
+    """The first of so many neighbouring ports that nobody listens to."""
+    while True:
+        first = random.randrange(20_000, 60_000)
+        sockets = [socket.socket() for _ in range(count)]
+        try:
+            for i, each in enumerate(sockets):
+                each.bind(("127.0.0.1", first + i))
+            return first
+        except OSError:
+            continue
+        finally:
+            for each in sockets:
+                each.close()
+
+
 def write_conf(folder, case):
     """Write the slurm.conf of a case into a folder, with ports of its own."""
     (folder / "state").mkdir()
-    port, count = 20_000 + os.getpid() % 20_000, case["nodes"]
+    count = case["nodes"]
+    port = free_ports(count + 1)
     conf = CONF.format(
         host=socket.gethostname(), port=port, folder=folder, nodes=count, first=port + 1,
         last=port + count, cpus=case["processors"],
