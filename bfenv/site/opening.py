@@ -44,8 +44,13 @@ def verdict(comparison: SiteComparison) -> Markup:
     if best is not None:
         then = "then" if comparison.best else "at best"
         figures.append((means[1], f"mean wait {then}, {best.policy}"))
-        users = f"{best.users_less:,} / {best.users_more:,}"
-        figures.append((users, "users wait over a minute less / more"))
+        longest = durations([int(own.wait.max()), best.longest_wait], typical)
+        less, more = best.users_less, best.users_more
+        figures.append(
+            (f"{less:,} / {more:,}", "users wait over a minute less / more")
+            if less or more
+            else (longest[1], f"longest wait then, {longest[0]} now")
+        )
     texts = signed_durations((one.change.value for one in fair), typical)
     lines = [
         Line(one.policy, one.change, text, f" ({_ends(one, typical)})", one is comparison.best)

@@ -69,18 +69,12 @@ def wait_distribution(key: str, summaries: Summaries, slots: Slots) -> Markup | 
         (str(n), [named(summaries[n]), *map(Cell, texts)])
         for n, texts in zip(curves, quantiles, strict=True)
     ]
-    title = "How long jobs waited"
+    title, caption = "How long jobs waited", f"Waits on {_workload(summaries)}"
     text = "For each policy, the share of jobs that waited no longer than the time on the axis."
     return figure(
         title,
         plot.plot(f"{key}-cdf", title, text, x, y, stretched(*lines)),
-        data(
-            table(
-                f"Waits on {_workload(summaries)}",
-                ["policy", "half", "90 %", "95 %", "99 %", "all"],
-                rows,
-            )
-        ),
+        data(table(caption, ["policy", "half", "90 %", "95 %", "99 %", "all"], rows)),
     )
 
 
@@ -106,7 +100,7 @@ def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
         area = sum(j * (b - a) for j, (a, b) in zip(one.jobs, pairwise(one.time), strict=True))
         mean = f"{area / length:,.1f}" if length else MISSING
         rows.append((str(n), [named(summaries[n]), Cell(mean), Cell(f"{max(one.jobs):,.1f}")]))
-    title = "How many jobs were waiting"
+    title, caption = "How many jobs were waiting", f"Jobs waiting on {_workload(summaries)}"
     text = (
         "For each policy, the number of waiting jobs over time, on a logarithmic axis; over more "
         "than two months, medians of weeks or longer."
@@ -114,13 +108,7 @@ def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
     return figure(
         title,
         plot.plot(f"{key}-queue", title, text, x, y, stretched(*lines)),
-        data(
-            table(
-                f"Jobs waiting on {_workload(summaries)}",
-                ["policy", "mean", "most in an interval"],
-                rows,
-            )
-        ),
+        data(table(caption, ["policy", "mean", "most in an interval"], rows)),
     )
 
 

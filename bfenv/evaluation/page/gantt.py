@@ -53,21 +53,14 @@ def gantt_section(
     when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M} ({date.tzinfo})"
     where = f"{workload}: {compound_duration(span)} from {when} on"
     explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes[0])]
-    names = " and ".join(one.policy for one in schedules)
+    label = f"Gantt chart: {' and '.join(one.policy for one in schedules)}"
     marks = [
         element("p", one.policy, " ", badge(True)) for one in schedules if one.policy in starving
     ]
     return join(
         [
             element("p", f"{where}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
-            element(
-                "div",
-                drawing,
-                class_="gantt",
-                role="img",
-                tabindex="0",
-                aria_label=f"Gantt chart: {names}",
-            ),
+            element("div", drawing, class_="gantt", role="img", tabindex="0", aria_label=label),
             *marks,
             data(_job_table(scenes)),
         ]

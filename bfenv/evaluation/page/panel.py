@@ -2,14 +2,7 @@
 
 from collections.abc import Callable
 
-from bfenv.analysis.formatting import (
-    MISSING,
-    durations,
-    percent,
-    signed_durations,
-    slowdown,
-    typical_duration,
-)
+import bfenv.analysis.formatting as fmt
 from bfenv.analysis.intervals import Interval
 from bfenv.evaluation.page import charts
 from bfenv.evaluation.page.charts import Slots, Summaries, legend
@@ -55,8 +48,8 @@ def _panel(key: str, workload: str, summaries: Summaries, slots: Slots, *, is_op
 
 def _comparison(workload: str, summaries: Summaries) -> Markup:
     columns = [[one.metrics.get(name) for one in summaries.values()] for name in WAITS]
-    like = [typical_duration(value for column in columns for value in column)]
-    waits = zip(*(durations(column, like) for column in columns), strict=True)
+    like = [fmt.typical_duration(value for column in columns for value in column)]
+    waits = zip(*(fmt.durations(column, like) for column in columns), strict=True)
     rows = []
     for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
         value = one.metrics.get
@@ -65,13 +58,13 @@ def _comparison(workload: str, summaries: Summaries) -> Markup:
         )
         rows.append((str(n), [
             charts.named(one),
-            Cell(slowdown(value(COMPARED[0])), value(COMPARED[0])),
-            _difference(slower, lambda end: slowdown(end).replace("-", "−")),
+            Cell(fmt.slowdown(value(COMPARED[0])), value(COMPARED[0])),
+            _difference(slower, lambda end: fmt.slowdown(end).replace("-", "−")),
             Cell(mean_wait, value("mean_wait")),
-            _difference(longer, lambda end: signed_durations([end], like)[0]),
+            _difference(longer, lambda end: fmt.signed_durations([end], like)[0]),
             Cell(p95_wait, value("p95_wait")),
             Cell(max_wait, value("max_wait")),
-            Cell(percent(value("utilization")), value("utilization")),
+            Cell(fmt.percent(value("utilization")), value("utilization")),
         ]))  # fmt: skip
     caption = f"Policies on {workload}, with 95 % intervals of differences from EASY job by job"
     return table(caption, COLUMNS, rows, sorted_by=1)
@@ -80,6 +73,6 @@ def _comparison(workload: str, summaries: Summaries) -> Markup:
 def _difference(versus: Interval | None, words: Callable[[float], str]) -> Cell:
     """Write the interval of a difference from the reference; bold if it is surely better."""
     if versus is None:
-        return Cell(MISSING)
+        return Cell(fmt.MISSING)
     kind = "best" if versus.high < 0 else None
     return Cell(f"{words(versus.low)} to {words(versus.high)}", versus.value, kind)

@@ -6,14 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from bfenv.analysis.formatting import (
-    MISSING,
-    durations,
-    percent,
-    ratio,
-    slowdown,
-    typical_duration,
-)
+import bfenv.analysis.formatting as fmt
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted, one_line
@@ -52,15 +45,15 @@ def _durations(name: str) -> Callable[[Sequence[Standing]], list[str]]:
     """Write a duration of each line, all columns in one unit."""
 
     def texts(lines: Sequence[Standing]) -> list[str]:
-        like = typical_duration(getattr(line, name) for line in lines for name in WAITS)
-        return durations((getattr(line, name) for line in lines), [like])
+        like = fmt.typical_duration(getattr(line, name) for line in lines for name in WAITS)
+        return fmt.durations((getattr(line, name) for line in lines), [like])
 
     return texts
 
 
 def interval_text(line: Standing) -> str:
     """Write the interval of the ratio."""
-    return MISSING if line.low is None else f"{ratio(line.low)} to {ratio(line.high)}"
+    return fmt.MISSING if line.low is None else f"{fmt.ratio(line.low)} to {fmt.ratio(line.high)}"
 
 
 def _column(heading: str, lines: str, field: str, text: Callable[[Any], str]) -> Column:
@@ -70,15 +63,15 @@ def _column(heading: str, lines: str, field: str, text: Callable[[Any], str]) ->
 
 COLUMNS = (
     Column("policy", "policy", _each(lambda line: line.policy), lambda line: line.policy.lower()),
-    _column("rank", "rank", "rank", lambda rank: MISSING if rank is None else str(rank)),
-    _column("slowdown / EASY's", "slowdown\n/ EASY's", "ratio", ratio),
+    _column("rank", "rank", "rank", lambda rank: fmt.MISSING if rank is None else str(rank)),
+    _column("slowdown / EASY's", "slowdown\n/ EASY's", "ratio", fmt.ratio),
     Column("95 % interval", "95 % interval", _each(interval_text), lambda line: line.low),
-    _column("longest wait / EASY's", "longest\n/ EASY's", "longest_ratio", ratio),
-    _column("bounded slowdown", "bounded\nslowdown", "mean_bounded_slowdown", slowdown),
+    _column("longest wait / EASY's", "longest\n/ EASY's", "longest_ratio", fmt.ratio),
+    _column("bounded slowdown", "bounded\nslowdown", "mean_bounded_slowdown", fmt.slowdown),
     Column("mean wait", "mean\nwait", _durations("mean_wait"), lambda line: line.mean_wait),
     Column("p95 wait", "p95\nwait", _durations("p95_wait"), lambda line: line.p95_wait),
     Column("longest wait", "longest\nwait", _durations("max_wait"), lambda line: line.max_wait),
-    _column("machine used", "used", "utilization", percent),
+    _column("machine used", "used", "utilization", fmt.percent),
     _column("runs", "", "rows", str),
     _column("failed", "", "failed", str),
     _column("division", "division", "division", str),
@@ -148,8 +141,8 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
     fair, _ = split(lines)
     if any(line.rank is None for line in fair):
         texts.append(
-            f"{MISSING} no rank: some of its runs, or of EASY's on the same jobs, failed or are "
-            "missing."
+            f"{fmt.MISSING} no rank: some of its runs, or of EASY's on the same jobs, failed or "
+            "are missing."
         )
     ranks = {line.rank for line in fair}
     if len(fair) > 1 and ranks == {1} and all(line.low is None for line in fair):
@@ -177,7 +170,7 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
             texts.append(outside_note(name, share))
         if sum(replaced) > 0:
             texts.append(
-                f"{name}: {percent(sum(replaced) / total)} of its choices were illegal: the "
+                f"{name}: {fmt.percent(sum(replaced) / total)} of its choices were illegal: the "
                 "model's best legal action replaced them"
             )
     return texts
@@ -229,7 +222,7 @@ def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
         return sum(found) / len(found) if len(found) == line.rows else None
 
     heading = metric.replace("_", " ")
-    return Column(heading, heading, _each(lambda line: slowdown(mean(line))), mean)
+    return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)
 
 
 def render_markdown(leaderboard: Leaderboard, more: Sequence[Column] = ()) -> str:
