@@ -12,17 +12,11 @@ from typing import Any, cast
 
 import numpy as np
 
+import bfenv.envs.features as f
 from bfenv.agents.card import NETWORK, Card, decode_card, read_content, write_card
 from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span
 from bfenv.core.errors import BfenvError
-from bfenv.envs.features import (
-    JOB_LEGAL,
-    JOB_PRESENT,
-    JOB_SIZE,
-    PROFILE,
-    VERSION,
-)
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
 
@@ -103,7 +97,7 @@ class NetworkAgent:
 
     def _legal_actions(self, queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
         """Return the mask that observations contain, (B, window + 1) bool."""
-        starts = queue[:, :, JOB_LEGAL] > 0
+        starts = queue[:, :, f.JOB_LEGAL] > 0
         if PASS_LEGAL in self.card.cluster_features:
             passing = cluster[:, self.card.cluster_features.index(PASS_LEGAL)] > 0
         else:  # it is legal where nothing else is
@@ -130,12 +124,12 @@ def forward(
         return y + weights[f"{name}.bias"] if f"{name}.bias" in weights else y
 
     state = np.concatenate([profile, cluster], axis=1)
-    env, slot = np.nonzero(queue[:, :, JOB_PRESENT])
+    env, slot = np.nonzero(queue[:, :, f.JOB_PRESENT])
     jobs = queue[env, slot]
-    legal = jobs[:, JOB_LEGAL] > 0
+    legal = jobs[:, f.JOB_LEGAL] > 0
     if "linear.weight" in weights:
         state = (state - np.float32(0.5)) * np.float32(STATE_SCALE)
-        size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
+        size = np.maximum(jobs[:, f.JOB_SIZE : f.JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
         log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
         jobs = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
         jobs *= np.float32(JOB_SCALE)
@@ -176,10 +170,10 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     """
     content = read_content(str(path), NETWORK)
     version = content.get("observation_version")
-    if version != VERSION:
+    if version != f.VERSION:
         raise BfenvError(
             f"{path}: was trained on observations of version {version}, these have version "
-            f"{VERSION}"
+            f"{f.VERSION}"
         )
     card = decode_card(str(path), content)
     if card.network not in NETWORKS:
@@ -189,8 +183,8 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
         agent = NetworkAgent(card, weights)
         # an empty queue and a waiting job, whose scores fail if a weight is missing or misshapen
         queue = np.zeros((2, 1, len(card.queue_features)), dtype=np.float32)
-        queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
-        profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
+        queue[1, 0, [f.JOB_PRESENT, f.JOB_LEGAL]] = 1
+        profile = np.zeros((2, len(f.PROFILE)), dtype=np.float32)
         cluster = np.zeros((2, len(card.cluster_features)), dtype=np.float32)
         forward(weights, queue, profile, cluster)
         return agent

@@ -33,18 +33,10 @@ from typing import NamedTuple
 import numpy as np
 
 import bfenv.core.cluster as c
+import bfenv.core.events as ev
 from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.core.cluster import Cluster, finished, now, running, started, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.events import (
-    Truth,
-    advance,
-    allocate,
-    begin_outage,
-    copy_machine,
-    renew_ends,
-    reset,
-)
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.knowledge.following import new_from
@@ -61,19 +53,9 @@ GUARDS = {
 }
 # Indices into AgeGuard.state
 STATE = (
-    WAITING_WORK,
-    LARGEST_WORK,
-    LONGEST_WAIT,
-    EXPECTED_WAIT,
-    EXPECTED_AT,
-    RUNTIMES,
-    ESTIMATES,
-    BEGUN,
-    CERTAIN_WAIT,
-    CORRECTED_AT,
-    FIRST_OUTAGE,
-    LAST_OUTAGE,
-) = range(12)
+    WAITING_WORK, LARGEST_WORK, LONGEST_WAIT, EXPECTED_WAIT, EXPECTED_AT, RUNTIMES, ESTIMATES,
+    BEGUN, CERTAIN_WAIT, CORRECTED_AT, FIRST_OUTAGE, LAST_OUTAGE,
+) = range(12)  # fmt: skip
 
 
 class AgeGuard(NamedTuple):
@@ -92,9 +74,9 @@ class AgeGuard(NamedTuple):
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` and `certain_truth` read
     requests: np.ndarray  # (6, n) int64, the same of the jobs submitted so far
     machine: Cluster  # on which EASY runs
-    truth: Truth
+    truth: ev.Truth
     certain: Cluster  # on which EASY runs as far as its past is certain
-    certain_truth: Truth
+    certain_truth: ev.Truth
 
 
 def new_age_guard(
@@ -122,14 +104,14 @@ def new_age_guard(
 
 def _new_machine(
     requests: np.ndarray, runtime: np.ndarray, processors: int
-) -> tuple[Cluster, Truth]:
+) -> tuple[Cluster, ev.Truth]:
     """Return a machine to which jobs are submitted that are known already."""
     most = min(len(runtime), 2 * processors)  # twice, because outages come without notice
     read_only = requests.view(), runtime.view()
     for values in read_only:
         values.flags.writeable = False
-    machine, truth = allocate(*read_only, requests, most, most)
-    reset(machine, truth, processors, 0, 0)
+    machine, truth = ev.allocate(*read_only, requests, most, most)
+    ev.reset(machine, truth, processors, 0, 0)
     return machine, truth
 
 
@@ -194,9 +176,9 @@ def _correct(guard, history, cluster, jobs):
             guard.runtime[job] = _runtime(guard, history, cluster, jobs, job)
             if cluster.end[job] < 0:
                 until = min(until, certain.start[job] + _time_run(cluster, job))
-    renew_ends(certain, truth)
+    ev.renew_ends(certain, truth)
     until = _run(guard, history, cluster, jobs, certain, truth, until, CERTAIN_WAIT)
-    copy_machine(guard.machine, guard.truth, certain, truth)
+    ev.copy_machine(guard.machine, guard.truth, certain, truth)
     for outage in range(state[FIRST_OUTAGE], state[LAST_OUTAGE]):
         guard.machine.start[outage] = certain.start[outage]
     state[LONGEST_WAIT] = state[CERTAIN_WAIT]
@@ -225,7 +207,7 @@ def _run(guard, history, cluster, jobs, machine, truth, until, longest):
             state[c.NOW] = begin
             _note_request(guard, jobs, outage)
             guard.runtime[outage] = jobs.estimate[outage]
-            begin_outage(machine, jobs, truth, outage)
+            ev.begin_outage(machine, jobs, truth, outage)
     state[c.HORIZON] = until
     return _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest)
 
@@ -240,7 +222,7 @@ def _note_request(guard, jobs, job):
 @kernel
 def _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest):
     """Do what `_run` does, before state[HORIZON], while no outage begins."""
-    while advance(machine, jobs, truth):
+    while ev.advance(machine, jobs, truth):
         decide_by_easy(machine, jobs, ())
         for job in started(machine):
             wait = now(machine) - jobs.submit[job]

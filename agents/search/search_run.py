@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -225,55 +225,9 @@ def _search(
         "training": training,
         "versions": versions() | ({"cma": version("cma")} if settings.method == "cma-es" else {}),
     }
-    write_result(out, result)
+    text = json.dumps(result, indent=1, allow_nan=False)
+    write_atomically(out / "result.json", text.encode() + b"\n")
     return result
-
-
-def run_seeds(
-    settings: SearchSettings,
-    out: Path,
-    *,
-    seeds: int = 1,
-    generations: int | None = None,
-    budget: float | None = None,
-    done: Callable[[Progress, int], None] = lambda progress, number: None,
-    **workers: Any,
-) -> dict[str, Any]:
-    """Search with several seeds, each for its part of the budget; write and return the best result.
-
-    Args:
-        settings, generations: As of `run_search`.
-        out: Folder of the search. With several seeds, each has a folder in it.
-        seeds: How many, from `settings.seed`.
-        budget: Seconds of all seeds together.
-        done: Called after each generation, with the number of the search, from 0.
-        **workers: As of `run_search`.
-
-    Raises:
-        BfenvError: As `run_search` does.
-    """
-    check_integer("seeds", seeds, 1)
-    if budget is not None:
-        check_number("budget", budget, positive=True)
-    results = []
-    for k in range(seeds):
-
-        def numbered(progress: Progress, k: int = k) -> None:
-            done(progress, k)
-
-        result = run_search(
-            replace(settings, seed=settings.seed + k),
-            out if seeds == 1 else out / f"seed-{settings.seed + k}",
-            generations=generations,
-            budget=None if budget is None else budget / seeds,
-            done=numbered,
-            **workers,
-        )
-        results.append(result)
-    best = min(results, key=lambda result: rank(Score(**result["score"])))
-    if seeds > 1:
-        write_result(out, best)
-    return best
 
 
 def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
@@ -342,12 +296,6 @@ def select(
             for case, outcome in zip(cases.whole, outcomes[best], strict=True)
         ],
     }
-
-
-def write_result(folder: Path, result: dict[str, Any]) -> None:
-    """Write a result to the file result.json in a folder."""
-    text = json.dumps(result, indent=1, allow_nan=False)
-    write_atomically(folder / "result.json", text.encode() + b"\n")
 
 
 def read_result(path: Path) -> dict[str, Any]:

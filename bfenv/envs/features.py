@@ -55,17 +55,10 @@ QUEUE = (
 )
 # Of QUANTITIES, those that the columns of USERS are
 USER_QUANTITIES = (
-    h.USER_RUNTIME,
-    h.SAME_ESTIMATE_RUNTIME,
-    h.SAME_SIZE_RUNTIME,
-    h.LAST_RUNTIME,
-    h.PREVIOUS_RUNTIME,
-    h.PREDICTED_EXPANSION,
-    h.ACCURACY,
-    h.USER_QUEUED,
-    h.USER_RUNNING,
+    h.USER_RUNTIME, h.SAME_ESTIMATE_RUNTIME, h.SAME_SIZE_RUNTIME, h.LAST_RUNTIME,
+    h.PREVIOUS_RUNTIME, h.PREDICTED_EXPANSION, h.ACCURACY, h.USER_QUEUED, h.USER_RUNNING,
     h.USER_ENDED,
-)
+)  # fmt: skip
 SCALES = {"s": "log_time({})", "jobs": "log_count({})", "-": "{}"}  # of quantities, by unit
 
 

@@ -13,7 +13,6 @@ from bfenv.agents.search.search_run import (
     read_result,
     result_card,
     run_search,
-    run_seeds,
 )
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.seen_jobs import check_unseen
@@ -137,17 +136,6 @@ def test_quantities(tmp_path: Path) -> None:
         assert "estimate" in quantities
 
 
-def test_seeds(tmp_path: Path) -> None:
-    """Of several seeds the best result counts, which its own command makes again."""
-    best = run_seeds(SMALL, tmp_path / "many", seeds=2, generations=1)
-    single = run_search(
-        replace(SMALL, seed=best["settings"]["seed"]), tmp_path / "one", generations=1
-    )
-    results = [read_result(tmp_path / "many" / f"seed-{s}" / "result.json") for s in (3, 4)]
-    assert json.loads(_bytes(tmp_path / "many")) == json.loads(json.dumps(single))
-    assert best["score"]["value"] == min(each["score"]["value"] for each in results)
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -175,9 +163,9 @@ def test_wrong_settings(tmp_path: Path, change: dict[str, object], message: str)
     with pytest.raises(BfenvError) as error:
         run_search(replace(SMALL, **change), tmp_path / "found", generations=1)  # type: ignore[arg-type]
     assert message in str(error.value)
-    for length in ({"generations": 1.5}, {"budget": 0}, {"generations": 1, "seeds": 0}):
+    for length in ({"generations": 1.5}, {"budget": 0}):
         with pytest.raises(BfenvError, match="must be"):
-            run_seeds(SMALL, tmp_path / "found", **length)
+            run_search(SMALL, tmp_path / "found", **length)
     assert not (tmp_path / "found").exists()
 
 
