@@ -45,7 +45,9 @@ class Case(NamedTuple):
         return load_workload(self.source, **dict(self.options))
 
 
-def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> list[Case]:
+def workload_cases(
+    workload: str, seeds: int = 1, load: float | None = None, **options: Any
+) -> list[Case]:
     """Return a case of a workload for each seed.
 
     Args:
@@ -53,11 +55,12 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
         seeds: How many seeds, from 0. A seed determines the jobs of a generated workload and the
             decisions of a stochastic policy.
         load: Offered load to scale the workload to; None for its own.
+        **options: Others of `load_workload`.
 
     Raises:
         BfenvError: If the workload is unknown, or `seeds` is below 1.
     """
-    options = {} if load is None else {"load": load}
+    options |= {} if load is None else {"load": load}
     is_generated = takes_seed(workload)
     return [
         Case(

@@ -10,9 +10,9 @@ from bfenv.evaluation.row import Difference, QueueCurve, Row
 
 REFERENCE = "easy"
 FAIR = "fcfs"  # the policy whose order of starts counts as fair
-STARVES_MEANING = (
-    f"its longest wait on some workload is over {STARVES:g} times EASY's, so its means are low at "
-    "the expense of jobs that hardly ever start."
+STARVES_RULE = (
+    f"A policy starves if its longest wait on some workload is over {STARVES:g} times EASY's: its "
+    "means are low at the expense of jobs that hardly ever start."
 )
 
 Rows = Mapping[tuple[str, str, int], Row]  # by policy, workload and seed
@@ -39,6 +39,12 @@ def starves(row: Row, rows: Rows) -> bool:
     """Whether the longest wait of a row is over STARVES times the reference's."""
     longest, usual = _longest_waits(row, rows)
     return longest is not None and usual is not None and longest > STARVES * usual
+
+
+def starving(rows: Iterable[Row]) -> set[str]:
+    """Return the policies that starve jobs in some row."""
+    known = rows_by_run(rows)
+    return {row.policy for row in known.values() if starves(row, known)}
 
 
 def longest_ratio(policy: str, rows: Rows) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE, Rows, rows_by_run, starves
+from bfenv.evaluation.summary import REFERENCE, Rows, longest_ratio, rows_by_run, starves
 
 
 def division(row: Row) -> str:
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
     policy: str  # name of the policy or agent
     division: str  # in which it is ranked, see `bfenv.core.policy.DIVISIONS`
-    rank: int | None  # see `ranks`; None with failed or missing rows
+    rank: int | None  # see `ranks`; None with failed or missing rows, or if it starves
     ratio: float | None  # of mean bounded slowdown, geometric mean
     low: float | None  # of its bootstrap interval
     high: float | None  # of the same interval
@@ -42,6 +42,7 @@ class Standing(NamedTuple):
     p95_wait: float | None  # seconds
     max_wait: float | None  # seconds, the longest of all rows
     utilization: float | None  # from 0 to 1
+    longest_ratio: float | None  # longest wait over the reference's, where that is most
     starves: bool  # in some row, see `bfenv.evaluation.summary.starves`
     rows: int  # number of rows that did not fail
     failed: int  # number of rows that failed
@@ -76,7 +77,8 @@ def rank_policies(rows: Iterable[Row]) -> list[Standing]:
 
     Returns:
         The best first in each division. Policies with a failed row, or without one where the
-        reference has one, come last in their division, unranked.
+        reference has one, come last in their division, unranked. Those that starve jobs come after
+        all others, unranked: their means are bought.
     """
     rows = sorted(rows, key=lambda row: (row.workload, row.seed))  # sums depend on the order
     lines = []
@@ -102,7 +104,8 @@ def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
         whole = [
             name
             for name, own in sorted(here.items())
-            if all(row.ok for row in own) and slowdowns.are_whole(name)
+            if all(row.ok and not starves(row, reference) for row in own)
+            and slowdowns.are_whole(name)
         ]
         rank_of: dict[str, int] = {}
         if whole:
@@ -116,12 +119,12 @@ def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
     return lines
 
 
-def _order(line: Standing) -> tuple[int, bool, int, float, str]:
-    """Sort key: by division, rank, then ratio; those without a rank last, by name."""
+def _order(line: Standing) -> tuple[bool, int, bool, int, float, str]:
+    """Sort key: by division, rank, then ratio; those without a ratio last, by name."""
     place = DIVISIONS.index(line.division)
-    if line.rank is None or line.ratio is None:
-        return place, True, 0, 0.0, line.policy
-    return place, False, line.rank, line.ratio, line.policy
+    if line.ratio is None:
+        return line.starves, place, True, 0, 0.0, line.policy
+    return line.starves, place, False, line.rank or 0, line.ratio, line.policy
 
 
 def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatios:
@@ -220,6 +223,7 @@ def _standing(
         p95_wait=over("p95_wait", np.mean),
         max_wait=over("max_wait", np.max),
         utilization=over("utilization", np.mean),
+        longest_ratio=_finite(longest_ratio(name, reference) or np.nan),
         starves=any(starves(row, reference) for row in ok),
         rows=len(ok),
         failed=len(rows) - len(ok),

@@ -10,19 +10,22 @@ import io
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.core.cache_folder import cache_root, write_to_cache
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.suite import Suite
+from bfenv.workloads.load import path_in
 
+GIVEN, MOST_GIVEN = "given-logs.json", 200
 CONTENTS = ("suite.json", "rows", "timings", "schedules", "bounds")  # of a folder
 
 
@@ -39,6 +42,24 @@ class Leaderboard(NamedTuple):
     def all_rows(self) -> list[Row]:
         """All rows of policies and agents, the failed ones last."""
         return [*self.rows, *self.failed]
+
+
+def given_logs() -> list[str]:
+    """Return the paths of logs that this user has run: rows that name them may open them again."""
+    root = cache_root()
+    try:
+        paths = json.loads((root / GIVEN).read_bytes()) if root else []
+    except (OSError, ValueError):  # none yet, or another process cleans
+        return []
+    return [str(path) for path in paths] if isinstance(paths, list) else []
+
+
+def remember_logs(workloads: Iterable[str]) -> None:
+    """Keep the paths of the files that workloads name for `given_logs`, in the user's own cache."""
+    own = [path for one in workloads if (path := path_in(one))]
+    paths = list(dict.fromkeys([*own, *given_logs()]))[:MOST_GIVEN]
+    if own and (root := cache_root()):
+        write_to_cache(root / GIVEN, json.dumps(paths).encode())
 
 
 def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:

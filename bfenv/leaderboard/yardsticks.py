@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.analysis.calibration import rank_correlation
 from bfenv.core.policy import COMPLETION, DIVISIONS
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE
+from bfenv.evaluation.summary import REFERENCE, starving
 from bfenv.leaderboard.standings import division, log_ratios
 
 
@@ -76,9 +76,11 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
 
     Policies are ordered by the geometric mean of their ratios to the reference, as in the ranking.
     Runs in which the reference has no value of a metric do not count for it. Policies that are
-    equal share a place.
+    equal share a place. Those that starve jobs have none.
     """
     ok = sorted((row for row in rows if row.ok), key=lambda row: (row.workload, row.seed))
+    bad = starving(ok)
+    ok = [row for row in ok if row.policy not in bad]
     names = sorted({row.policy for row in ok})
     if REFERENCE not in names:
         return []

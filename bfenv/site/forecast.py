@@ -132,6 +132,7 @@ class Forecaster:
     seed: int
     threads: int | None = None
     live: Mapping[int, Asked] | None = None  # the jobs of a live queue, by number
+    planner: Policy | None = None  # see `sample_waits`
     notes: tuple[str, ...] = ()
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
@@ -195,7 +196,7 @@ class Forecaster:
         known, past, time = self.known, self.past, self.known.time
         waits = sample_waits(
             known, machine, self.policy, asked, futures=self.futures, seed=(self.seed, time),
-            threads=self.threads,
+            threads=self.threads, planner=self.planner,
         )  # fmt: skip
         requests = machine.requests[:, places(machine.job, asked)]
         waited = time - requests[SUBMIT]

@@ -198,7 +198,7 @@ def test_workload_of_the_card(run):
         (("--agent", "random", "-j", 2), "--jobs"),
         (("--episodes", 2), "--episodes has no effect without --agent"),
         (("--episodes", 64), "--episodes has no effect without --agent"),
-        (("--split", "test"), "for policies write --workload WORKLOAD:split=test"),
+        (("--agent", "random", "-w", "lublin", "-w", "sud"), "--workload is given once"),
         (("--trust",), "--trust"),
         (("--agent", "random", "-w", "lublin:jobs=100"), "too few"),
         (("--agent", "no/such.zip"), "no/such.zip"),
