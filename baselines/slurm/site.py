@@ -81,11 +81,13 @@ def new_memory(
         settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
         clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
         tested=np.empty(count, dtype=np.int64),
-        cycles=np.array([own.is_backfill]),
+        cycles=np.array([own.is_backfill, False]),
+        planned=np.full(count, FOREVER),
         parts=np.stack([bitmap_of(part.nodes, len(own.sizes)) for part in own.partitions]),
         left=np.empty(len(nodes.usable), dtype=np.int64),
         blocked=np.zeros(parts, dtype=np.bool_),
         reserved=np.zeros(parts, dtype=np.int64),
+        tried=np.zeros((int(jobs.user.max()) + 3, 1 + parts), dtype=np.int64),
         told=told,
     )
 
@@ -122,11 +124,11 @@ def run_on_site(cluster, jobs, truth, memory):
 
 
 def refuse_to_decide(cluster: Cluster, jobs: Jobs, memory: Any) -> None:
-    """Refuse a single pass: only a whole trace says in which partition its jobs are.
+    """Refuse a single pass: only a whole trace has the records of its jobs.
 
     Raises PolicyError.
     """
-    raise PolicyError("slurm(conf=...) schedules whole traces, and cannot act in an environment")
+    raise PolicyError("it schedules whole traces, and cannot act in an environment")
 
 
 def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int]) -> Policy:

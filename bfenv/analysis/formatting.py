@@ -164,12 +164,11 @@ def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_harmless(value) for value in row] for row in rows)
+    for row in rows:
+        cells = list(row)
+        for i, value in enumerate(cells):
+            if isinstance(value, str):
+                plain = printable(value.replace("\r", " ").replace("\t", " "))
+                cells[i] = f"'{plain}" if value.startswith(FORMULA) else plain
+        writer.writerow(cells)
     return text.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = printable(value.replace("\r", " ").replace("\t", " "))
-    return f"'{text}" if value.startswith(FORMULA) else text

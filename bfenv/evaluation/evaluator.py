@@ -198,7 +198,7 @@ def _evaluate(
         except PolicyError as error:
             return replace(row, status="failed", error=str(error)), {}
     if full:
-        easy, fair = (_references if isinstance(case.source, str) else _simulated)(case)
+        easy, fair = _known_references(case) if isinstance(case.source, str) else references(trace)
         row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged))
     else:
         fidelity = {} if logged is None else calibrate(schedule, logged)
@@ -207,12 +207,13 @@ def _evaluate(
     return row, {name: value for name, value in kept.items() if name != "trace"}
 
 
-def _simulated(case: Case) -> tuple[Schedule | None, Schedule | None]:
+def references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:
     """Return EASY's schedule and the one that counts as fair; None if they cannot run."""
-    trace = case.trace()
     if trace.jobs.requested_start.any():
         return None, None
     return simulate(trace, REFERENCE), simulate(trace, FAIR)
 
 
-_references = lru_cache(maxsize=2)(_simulated)  # for cases that are known by name
+@lru_cache(maxsize=2)
+def _known_references(case: Case) -> tuple[Schedule | None, Schedule | None]:
+    return references(case.trace())

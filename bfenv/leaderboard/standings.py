@@ -1,37 +1,19 @@
 """The order of the policies of a leaderboard, computed from its rows."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
-from bfenv.baselines.registry import ALL, FAMILIES, find_policy
-from bfenv.core.errors import BfenvError
-from bfenv.core.names import parse_name
-from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, TRIALS
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE, Rows, longest_ratio, rows_by_run, starves
 
 
 def division(row: Row) -> str:
     """Return the division in which a row is ranked, one of `bfenv.core.policy.DIVISIONS`."""
-    return row.division or _division_of_older(row.kind, row.policy, row.source)
-
-
-@cache
-def _division_of_older(kind: str, policy: str, source: str) -> str:
-    """Return the division of a row that has none; nothing that the row names is imported."""
-    try:
-        if parse_name(source).options.get("estimates") == "exact":
-            return CLAIRVOYANT
-        name = parse_name(policy).base
-        if kind == "policy" and (name in ALL or name in FAMILIES):
-            return TRIALS if find_policy(policy).trials else COMPLETION
-    except BfenvError:  # a policy or workload of another version
-        pass
-    return COMPLETION
+    return row.division or COMPLETION
 
 
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
@@ -163,8 +145,12 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 
     def log_ratio(name: str, workload: str, trace: str) -> float:
         usual = values[REFERENCE, workload, trace][0]
-        own = values.get((name, workload, trace), [np.nan])
-        return float(np.mean([_log_ratio(value, usual) for value in own]))
+        logs = []
+        for value in values.get((name, workload, trace), [np.nan]):
+            is_known = value > 0 and usual > 0
+            log = float(np.log(value) - np.log(usual)) if is_known else float("nan")
+            logs.append(0.0 if value == usual else log)  # two zeros are equal, too
+        return float(np.mean(logs))
 
     logs = {
         name: [
@@ -178,13 +164,6 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
         return LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
     return LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
-
-
-def _log_ratio(value: float, usual: float) -> float:
-    """0 for equal values, two zeros among them; NaN if one of two others is not positive."""
-    if value == usual:
-        return 0.0
-    return float(np.log(value) - np.log(usual)) if value > 0 and usual > 0 else float("nan")
 
 
 def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, float | None]:

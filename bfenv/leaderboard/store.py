@@ -76,7 +76,12 @@ def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     paths = sorted((folder / "rows").glob("*.json"))
     if not paths:
         raise BfenvError(f"{folder}: no rows of a leaderboard in it")
-    rows = [_read_row(path) for path in paths]
+    rows = []
+    for path in paths:
+        try:
+            rows.append(Row.from_json(path.read_bytes(), path))
+        except OSError as error:
+            raise BfenvError(f"{path}: cannot be read: {error}") from error
     seen: dict[tuple[str, str, int], str] = {}
     for path, row in zip(paths, rows, strict=True):
         run = (row.policy, row.workload, row.seed)
@@ -95,14 +100,6 @@ def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     )
 
 
-def _read_row(path: Path) -> Row:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BfenvError(f"{path}: cannot be read: {error}") from error
-    return Row.from_json(data, path)
-
-
 def open_store(folder: Path, suite: Suite) -> None:
     """Make the folder of a leaderboard, or check that it is this suite's.
 
@@ -114,7 +111,10 @@ def open_store(folder: Path, suite: Suite) -> None:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
-    _remove_leftovers(folder)
+    for left in folder.glob("*/.*.tmp"):  # half written by killed processes
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > DAY:  # or by others now
+                left.unlink()
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)
@@ -123,14 +123,6 @@ def open_store(folder: Path, suite: Suite) -> None:
             f"{folder} holds the rows of another suite or version, see {file}; "
             f"{suite.name} needs a folder of its own"
         )
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left half written, but not what others may be writing now."""
-    for file in folder.glob("*/.*.tmp"):
-        with suppress(OSError):
-            if time.time() - file.stat().st_mtime > DAY:
-                file.unlink()
 
 
 def find_row(folder: Path, key: str) -> Row | None:

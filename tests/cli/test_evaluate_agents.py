@@ -73,6 +73,7 @@ def test_several_agents(run):
         assert [name for name in table[5:] if name.startswith("random")] == ["random"]
 
 
+@pytest.mark.thorough
 def test_divisions(run):
     """Who makes trials is in another division, with its own best policy."""
     arguments = ("-a", "random:trial_limit=60", "-p", "multiqueue", "-w", WORKLOAD)

@@ -90,7 +90,10 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
                 draw_largest(own[1], one, scenes)
             else:
                 _machine(own[0], one)
-            _entitle(own[0], one)
+            own[0].set_title(one_line(one.schedule.policy), fontsize=11)
+            own[0].set_title(
+                one.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY
+            )
             _queue(own[-1], one, longest)
         trace = schedules[0].trace
         _time_axis(panels[-1], trace, begin, span)
@@ -127,11 +130,6 @@ def _machine(axes: "Axes", one: Scene) -> None:
     axes.locator_params(axis="y", integer=True)
     axes.grid(False)
     axes.tick_params(bottom=False)
-
-
-def _entitle(axes: "Axes", one: Scene) -> None:
-    axes.set_title(one_line(one.schedule.policy), fontsize=11)
-    axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY)
 
 
 def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> None:

@@ -13,6 +13,9 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bfenv.leaderboard.report.ranking import Column
     from bfenv.leaderboard.store import Leaderboard
 
 
@@ -23,6 +26,9 @@ def report(
     markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
     metrics: bool = typer.Option(
         False, "--metrics", help="Show the places under other metrics, too."
+    ),
+    metric: list[str] | None = options.option(
+        None, "NAME", "Add a column with the mean of a metric of the rows; repeat for several."
     ),
     log: list[Path] | None = options.option(
         None, "FILE", "Log that the Gantt chart may open if rows name it. Repeat for several."
@@ -38,11 +44,12 @@ def report(
     Examples:
       bfenv leaderboard report board
       bfenv leaderboard report board --metrics
+      bfenv leaderboard report board --metric p95_bounded_slowdown_60
       bfenv leaderboard report board --html board.html --markdown board.md
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.ranking import render_markdown
+    from bfenv.leaderboard.report.ranking import metric_column, render_markdown
     from bfenv.leaderboard.store import read_leaderboard
 
     if log and html is None:
@@ -50,6 +57,7 @@ def report(
     if metrics and format in show.DATA:
         raise BfenvError("--metrics needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
+    more = [metric_column(leaderboard, name) for name in metric or ()]
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
@@ -60,13 +68,13 @@ def report(
         if selection.absent:
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
-        write_atomically(markdown, render_markdown(leaderboard).encode())
-    _print(leaderboard, format)
+        write_atomically(markdown, render_markdown(leaderboard, more).encode())
+    _print(leaderboard, format, more)
     if metrics:
         _print_metrics(leaderboard, format)
 
 
-def _print(leaderboard: "Leaderboard", format: Format) -> None:
+def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]") -> None:
     from bfenv.analysis.formatting import csv_text
     from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
@@ -89,10 +97,10 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     elif format is Format.csv:
         sys.stdout.write(csv_text(Standing._fields, lines))
     elif format is Format.markdown:
-        sys.stdout.write(render_markdown(leaderboard))
+        sys.stdout.write(render_markdown(leaderboard, more))
     else:
         for heading, part in zip((title(leaderboard), STARVING), split(lines), strict=True):
-            columns = telling_columns(part, TEXT_COLUMNS)
+            columns = [*telling_columns(part, TEXT_COLUMNS), *more]
             cells = list(zip(*(column.texts(part) for column in columns), strict=True))
             if cells:
                 ranking = [column.lines for column in columns]

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import bfenv.analysis.formatting as fmt
+from bfenv.core.errors import BfenvError
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
 from bfenv.evaluation.summary import STARVES_RULE
-from bfenv.leaderboard.standings import Standing, rank_policies
+from bfenv.leaderboard.standings import Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
 from bfenv.players.foresight import NOT_CHECKED
@@ -206,20 +207,41 @@ def foresight_notes(rows: Sequence[Row]) -> list[str]:
     return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
 
 
-def render_markdown(leaderboard: Leaderboard) -> str:
-    """Return the ranked table and its notes; names from the rows are shown as text, not markup."""
+def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
+    """Return a column of the mean over runs of any metric that rows have.
+
+    Raises BfenvError if no row has it; the message lists those that there are.
+    """
+    known = {name for row in leaderboard.rows for name in row.metrics}
+    if metric not in known:
+        raise BfenvError(f"no row has the metric {metric!r}; there are {', '.join(sorted(known))}")
+
+    def mean(line: Standing) -> float | None:
+        own = [r for r in leaderboard.rows if (r.policy, division(r)) == line[:2]]
+        found = [value for r in own if (value := r.metrics.get(metric)) is not None]
+        return sum(found) / len(found) if len(found) == line.rows else None
+
+    heading = metric.replace("_", " ")
+    return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)
+
+
+def render_markdown(leaderboard: Leaderboard, more: Sequence[Column] = ()) -> str:
+    """Return the ranked table and its notes; names from the rows are shown as text, not markup.
+
+    * `more`: further columns, see `metric_column`.
+    """
     lines = ranked(leaderboard)
     above, below = split(lines)
-    text = [f"**{escaped(title(leaderboard))}**", "", *_markdown_table(above)]
+    text = [f"**{escaped(title(leaderboard))}**", "", *_markdown_table(above, more)]
     if below:
-        text += ["", STARVING, "", *_markdown_table(below)]
+        text += ["", STARVING, "", *_markdown_table(below, more)]
     for note in notes(leaderboard, lines):
         text += ["", escaped(note)]
     return "\n".join(text) + "\n"
 
 
-def _markdown_table(lines: Sequence[Standing]) -> list[str]:
-    columns = telling_columns(lines, TEXT_COLUMNS)
+def _markdown_table(lines: Sequence[Standing], more: Sequence[Column]) -> list[str]:
+    columns = [*telling_columns(lines, TEXT_COLUMNS), *more]
     rows = zip(*(column.texts(lines) for column in columns), strict=True)
     headings = " | ".join(column.lines.replace("\n", " ") for column in columns)
     return [
