@@ -10,7 +10,7 @@ import pytest
 import bfenv
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard import evolution as ev
-from bfenv.leaderboard import score_program
+from bfenv.leaderboard.evolution import score_program
 
 WORKLOAD = "lublin:procs=32,jobs=400,load=0.9,seed=1"
 
