@@ -31,7 +31,7 @@ from bfenv.core.schedule import Schedule
 from bfenv.core.text import one_line
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.players.foresight import NONE_FOUND, foresight_of
-from bfenv.players.limits import DEFAULT
+from bfenv.players.limits import DEFAULT, NO_SANDBOX, bubblewrap
 from bfenv.players.player_process import PlayerProcess
 from bfenv.players.remote_policy import declared_flags, greet, policy_of
 from bfenv.players.serve import PROGRAM
@@ -66,7 +66,7 @@ def write_task(
     *,
     windows: int = 4,
     window_jobs: int = 400,
-    sandbox: str = "none",
+    sandbox: str = NO_SANDBOX,
 ) -> list[Path]:
     """Write a task; return its files: the first program, the evaluator, settings, and TASK.
 
@@ -76,10 +76,11 @@ def write_task(
     * `sandbox`: of the program, "none" or "bwrap".
 
     TASK holds the salt, and only you may read it. Raises BfenvError if there is a task already, a
-    workload cannot be loaded, or a number is out of range.
+    workload cannot be loaded, a number is out of range, or there is no bubblewrap.
     """
     check_integer("windows", windows, 1)
-    replace(DEFAULT, sandbox=sandbox)
+    if sandbox != NO_SANDBOX:
+        bubblewrap()
     for workload in workloads:
         count = len(load_workload(workload, split=SPLIT))
         check_integer(f"window_jobs of {workload}", window_jobs, 2, count)
