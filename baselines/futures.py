@@ -25,6 +25,7 @@ from bfenv.core.cluster import (
     NEXT_JOB,
     NOW,
     OFFENDER,
+    PASSES,
     PROCESSORS,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -88,6 +89,7 @@ def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
     state[HORIZON] = FOREVER
     state[WAKE] = time  # `advance` makes the first pass now
     state[OFFENDER] = -1
+    state[PASSES] = 1  # a policy without a memory has missed a pass: it looks at all jobs
     copy = Cluster(
         state=state,
         queue=np.append(np.zeros(runs, dtype=np.int64), np.searchsorted(job, np.sort(queue))),

@@ -78,6 +78,7 @@ class Site(NamedTuple):
     priority: Multifactor = Multifactor()
     parameters: str = ""  # SchedulerParameters
     unmodelled: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the nodes
 
 
 DEFAULT_SITE_NAME = "all"  # the partition of a machine without a slurm.conf
@@ -127,6 +128,7 @@ def read_conf(path: str | os.PathLike[str]) -> Site:
         _multifactor(path, settings),
         settings.get("schedulerparameters", ""),
         _unmodelled(settings, node_lines, partition_lines),
+        tuple(sizes),
     )
 
 

@@ -219,11 +219,17 @@ def hold_picked(nodes, job):
             nodes.usable[node >> 6] &= ~BITS[node & 63]
 
 
-def open_on(nodes: Nodes, job: int, chosen: Sequence[int]) -> None:
-    """Put a running job on given nodes, one processor each, to open a state of another machine."""
+def open_on(nodes: Nodes, job: int, size: int, chosen: Sequence[int]) -> None:
+    """Put a running job of this size on given nodes, to open a state of another machine.
+
+    It fills them in their order, as `pick` does.
+    """
     nodes.counts[PICKED] = len(chosen)
-    nodes.picked[: len(chosen)] = sorted(chosen)
-    nodes.picked_size[: len(chosen)] = 1
+    for i, node in enumerate(sorted(chosen)):
+        room = int(nodes.free[node])
+        held = room if nodes.is_whole[0] else min(room, size - (len(chosen) - i - 1))
+        nodes.picked[i], nodes.picked_size[i] = node, held
+        size = max(0, size - held)
     hold_picked(nodes, job)
 
 

@@ -28,6 +28,10 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "bf_max_job_test": Parameter(500, 1, 1_000_000),  # jobs
         "bf_max_job_start": Parameter(0, 0, 10_000),  # jobs; 0 for no limit
         "bf_job_part_count_reserve": Parameter(0, 0, 100_000),  # jobs; 0 for no limit
+        "bf_max_job_part": Parameter(0, 0, 500_000),  # jobs; 0 for no limit, as are the next two
+        "bf_max_job_user": Parameter(0, 0, 500_000),
+        "bf_max_job_user_part": Parameter(0, 0, 500_000),
+        "bf_min_age_reserve": Parameter(0, 0, 2_592_000),  # seconds
         "default_queue_depth": Parameter(100, 1, 1_000_000),  # jobs
         "sched_interval": Parameter(60, 1, 86_400),  # seconds
     }
@@ -39,6 +43,10 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     MAX_JOB_TEST,
     MAX_JOB_START,
     JOBS_RESERVED,
+    MAX_JOB_PART,
+    MAX_JOB_USER,
+    MAX_JOB_USER_PART,
+    MIN_AGE,
     QUEUE_DEPTH,
     SCHED_INTERVAL,
 ) = range(len(PARAMETERS))
@@ -46,8 +54,7 @@ UNMODELLED = frozenset(
     """
     allow_zero_lic assoc_limit_stop batch_sched_delay bb_array_stage_cnt bf_allow_magnetic_slot
     bf_busy_nodes bf_continue bf_hetjob_immediate bf_hetjob_prio bf_licenses bf_max_job_array_resv
-    bf_max_job_assoc bf_max_job_part bf_max_job_user bf_max_job_user_part bf_max_time
-    bf_min_age_reserve bf_min_prio_reserve bf_node_space_size bf_one_resv_per_job
+    bf_max_job_assoc bf_max_time bf_min_prio_reserve bf_node_space_size bf_one_resv_per_job
     bf_running_job_reserve bf_topopt_enable bf_window_linear bf_yield_interval bf_yield_sleep
     build_queue_timeout correspond_after_task_cnt cr_last_partition_rr_pct defer defer_batch
     delay_boot disable_het_job_steps disable_hetjob_steps disable_job_shrink disable_user_top

@@ -43,8 +43,12 @@ from bfenv.baselines.slurm.nodes import (
 from bfenv.baselines.slurm.parameters import (
     INTERVAL,
     JOBS_RESERVED,
+    MAX_JOB_PART,
     MAX_JOB_START,
     MAX_JOB_TEST,
+    MAX_JOB_USER,
+    MAX_JOB_USER_PART,
+    MIN_AGE,
     QUEUE_DEPTH,
     RESOLUTION,
     SCHED_INTERVAL,
@@ -90,11 +94,15 @@ class Slurm(NamedTuple):
     clock: np.ndarray  # (3,) int64: when the last cycle was due, and when the main scheduler will
     # look at all jobs, in seconds; whether jobs waited after the last pass
     tested: np.ndarray  # (n,) int64 jobs that a cycle looks at
-    cycles: np.ndarray  # (1,) bool: there is a backfill, not only the main scheduler
+    cycles: np.ndarray  # (2,) bool: there is a backfill, not only the main scheduler; and a cycle
+    # goes on when no job can start any more, to plan all of them
+    planned: np.ndarray  # (n,) int64 seconds: when the last cycle would start each job
     parts: np.ndarray  # (p, w) int64 bitmaps of the nodes of each partition
     left: np.ndarray  # (w,) int64 bitmap of the nodes of partitions in which no job is blocked
     blocked: np.ndarray  # (p,) bool: a job of the partition did not fit
     reserved: np.ndarray  # (p,) int64 jobs of each partition with a reservation
+    tried: np.ndarray  # (u, 1 + p) int64 jobs that a cycle looks at: of all users, of none, and of
+    # each; in all partitions, and in each
     told: np.ndarray  # (3, n) int64, of jobs submitted so far: PARTITION, ASSOCIATION, ACCOUNT
 
 
@@ -188,6 +196,8 @@ def schedule(cluster, jobs, memory, count):
         if may_start(cluster, jobs, job) and usable_now(memory.nodes) >= jobs.size[job]:
             start_on_nodes(cluster, jobs, memory, job)
             continue
+        if age_of(cluster, jobs, job) < settings[MIN_AGE]:
+            continue
         memory.blocked[part] = True
         blocked += 1
         if blocked == len(memory.blocked):
@@ -216,7 +226,7 @@ def backfill(cluster, jobs, memory, count):
         memory.reserved[part] = 0
     begun, most = 0, settings[JOBS_RESERVED]
     for position in range(count):
-        if position % CHECK_EVERY == 0:
+        if position % CHECK_EVERY == 0 and not memory.cycles[1]:
             while count > position and not fits_now(cluster, jobs, memory, line[count - 1]):
                 count -= 1
         if position >= count:
@@ -228,9 +238,12 @@ def backfill(cluster, jobs, memory, count):
             begun += 1
             if begun == settings[MAX_JOB_START]:
                 return
-        elif most == 0 or memory.reserved[part] < most:
+        elif age_of(cluster, jobs, job) >= settings[MIN_AGE] and (
+            most == 0 or memory.reserved[part] < most
+        ):
             begin = plan(cluster, jobs, memory, job, window)
             if begin <= window:
+                memory.planned[job] = begin
                 unit = settings[RESOLUTION]
                 end = begin + jobs.estimate[job]
                 reserve_nodes(future, nodes, begin // unit * unit, end // unit * unit)
@@ -238,16 +251,53 @@ def backfill(cluster, jobs, memory, count):
 
 
 @kernel
+def plan_all(cluster, jobs, memory):
+    """Make one pass with a cycle of the backfill in it that plans all jobs, into `planned`."""
+    memory.cycles[1] = True
+    for job in waiting(cluster):
+        memory.planned[job] = FOREVER
+    count = order_queue(cluster, jobs, memory)
+    schedule(cluster, jobs, memory, count)
+    if memory.cycles[0]:
+        backfill(cluster, jobs, memory, count)
+    for job in started(cluster):
+        memory.planned[job] = now(cluster)
+
+
+@kernel
 def _list_tested(cluster, jobs, memory, count):
     """Write the jobs that a cycle looks at into `tested`; return their number."""
-    tested = 0
+    tested, settings, tried = 0, memory.settings, memory.tried
+    of_user, of_part = settings[MAX_JOB_USER], settings[MAX_JOB_PART]
+    limited = of_user + of_part + settings[MAX_JOB_USER_PART] > 0
+    if limited:
+        for user in range(tried.shape[0]):
+            for part in range(tried.shape[1]):
+                tried[user, part] = 0
     for job in memory.ranking.line[:count]:
-        if tested == memory.settings[MAX_JOB_TEST]:
+        if tested == settings[MAX_JOB_TEST]:
             break
         if cluster.start[job] < 0 and jobs.requested_start[job] <= now(cluster):
+            if limited:
+                user, part = jobs.user[job] + 2, memory.told[PARTITION, job] + 1
+                if (
+                    0 < of_user <= tried[user, 0]
+                    or 0 < of_part <= tried[0, part]
+                    or 0 < settings[MAX_JOB_USER_PART] <= tried[user, part]
+                ):
+                    continue
+                tried[user, 0] += 1
+                tried[0, part] += 1
+                tried[user, part] += 1
             memory.tested[tested] = job
             tested += 1
     return tested
+
+
+@kernel
+def age_of(cluster, jobs, job):
+    """Return for how long a job could have started by its request, in seconds."""
+    return now(cluster) - max(jobs.submit[job], jobs.requested_start[job])
 
 
 @kernel

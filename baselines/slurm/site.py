@@ -81,11 +81,13 @@ def new_memory(
         settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
         clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
         tested=np.empty(count, dtype=np.int64),
-        cycles=np.array([own.is_backfill]),
+        cycles=np.array([own.is_backfill, False]),
+        planned=np.full(count, FOREVER),
         parts=np.stack([bitmap_of(part.nodes, len(own.sizes)) for part in own.partitions]),
         left=np.empty(len(nodes.usable), dtype=np.int64),
         blocked=np.zeros(parts, dtype=np.bool_),
         reserved=np.zeros(parts, dtype=np.int64),
+        tried=np.zeros((int(jobs.user.max()) + 3, 1 + parts), dtype=np.int64),
         told=told,
     )
 

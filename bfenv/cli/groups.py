@@ -13,6 +13,7 @@ MENU = {
     "evaluate": "Compare policies on the same jobs.",
     "gantt": "Draw a Gantt chart of one policy, or of two on the same jobs.",
     "report": "Report what another policy would do to your users.",
+    "apply": "Bring an order to a live Slurm.",
     "when": "Say when jobs will start, and how sure that is.",
     "workloads": "List workloads; show, fetch, import or schedule one.",
     "train": "Train an agent: a small score by evolution, or a network by PPO.",

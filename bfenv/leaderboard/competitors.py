@@ -201,14 +201,6 @@ def with_article(kind: str) -> str:
     return f"an {kind}" if kind == "agent" else f"a {kind}"
 
 
-def one_name(policy: str) -> str:
-    """Return the name under which the rows of a policy stand, however it was written.
-
-    Raises BfenvError if bfenv has no such policy.
-    """
-    return policy.strip() if is_strange_policy(policy) else find_policy(policy).name
-
-
 def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
     """Ask the player of a competitor for what it declares; again if it was killed meanwhile."""
     for _ in range(GREETINGS):

@@ -107,9 +107,17 @@ def score_program(
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Score a program in one of STAGES.
 
-    Returns metrics, among them `combined_score` (larger is better, 0 if it fails), and artifacts:
-    texts that help to improve it. Raises BfenvError if the folder has no task, or there is no such
-    stage; a program that fails raises nothing.
+    Args:
+        folder: Of the task.
+        program: A file of Python, with a function `decide`.
+        stage: Its name.
+
+    Returns:
+        Metrics, among them `combined_score` (larger is better, 0 if the program fails), and
+        artifacts: texts that help to improve it.
+
+    Raises:
+        BfenvError: If the folder has no task, or there is no such stage.
     """
     check_choice("stage", stage, STAGES)
     path = Path(folder) / TASK

@@ -2,7 +2,7 @@
 
 `site_report` compares candidates with today's policy, and its report has a page. `what_if` compares
 variants of a site, which `bfenv.workloads.whatif` makes. `forecast_starts` says when jobs will
-start, and how sure that is.
+start, and how sure that is. `apply_order` brings an order to a live Slurm.
 """
 
 from typing import TYPE_CHECKING

@@ -7,5 +7,7 @@ CANDIDATES = (
 )  # fmt: skip  # what Slurm can be configured, or extended, to do
 PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slurm's way
 # What prints a live queue and its nodes.
-SQUEUE = "SLURM_TIME_FORMAT=%s squeue -hrt all -o '%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r'"
-SINFO = "sinfo -hNo '%N|%c|%T'"
+QUEUE_FORMAT = "%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r|%P|%N|%y"
+NODE_FORMAT = "%N|%c|%T|%R"
+SQUEUE = f"SLURM_TIME_FORMAT=%s squeue -hrt all -o '{QUEUE_FORMAT}'"
+SINFO = f"sinfo -hNo '{NODE_FORMAT}'"

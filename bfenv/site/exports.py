@@ -1,5 +1,6 @@
 """The public names of `bfenv.site`, which its `__init__` imports when one is first used."""
 
+from bfenv.site.apply import apply_order as apply_order
 from bfenv.site.defaults import CANDIDATES as CANDIDATES
 from bfenv.site.defaults import TODAY as TODAY
 from bfenv.site.forecast import StartForecast as StartForecast

@@ -132,6 +132,7 @@ class Forecaster:
     seed: int
     threads: int | None = None
     live: Mapping[int, Asked] | None = None  # the jobs of a live queue, by number
+    planner: Policy | None = None  # see `sample_waits`
     notes: tuple[str, ...] = ()
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
@@ -143,8 +144,10 @@ class Forecaster:
         """
         known, live = self.known, self.live is not None
         processors = int(known.machine.cluster.state[PROCESSORS])
-        columns = known.requests[[ESTIMATE, USER]]
-        size, limit, user = check_request(self.name, processors, *columns, size, limit, user, live)
+        limits, users = known.requests[[ESTIMATE, USER]]
+        size, limit, user = check_request(
+            self.name, processors, limits, users, size, limit, user, live
+        )
         request = np.array([[known.time], [size], [limit], [user], [0], [0]])
         return self.of(with_waiting(known.machine, request), np.array([-1]))
 
@@ -193,7 +196,7 @@ class Forecaster:
         known, past, time = self.known, self.past, self.known.time
         waits = sample_waits(
             known, machine, self.policy, asked, futures=self.futures, seed=(self.seed, time),
-            threads=self.threads,
+            threads=self.threads, planner=self.planner,
         )  # fmt: skip
         requests = machine.requests[:, places(machine.job, asked)]
         waited = time - requests[SUBMIT]

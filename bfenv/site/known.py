@@ -16,6 +16,7 @@ from bfenv.baselines.futures import (
     run_futures,
 )
 from bfenv.baselines.registry import find_policy
+from bfenv.baselines.slurm.live import planned_starts
 from bfenv.core.cluster import HORIZON, NEXT_JOB, NOW, Cluster
 from bfenv.core.detour import run_around
 from bfenv.core.durations import DAY
@@ -140,6 +141,7 @@ def sample_waits(
     futures: int,
     seed: tuple[int, ...],
     threads: int | None = None,
+    planner: Policy | None = None,
 ) -> Waits:
     """Run futures of a machine, and return how long jobs wait in them.
 
@@ -151,6 +153,8 @@ def sample_waits(
         futures: How many futures.
         seed: Of all random numbers.
         threads: See `run_futures`.
+        planner: The policy `slurm` on a live queue, whose map is the plan by limits. None for a
+            run of PLANNER.
     """
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))
@@ -161,7 +165,10 @@ def sample_waits(
     runtime[:, is_outage] = estimate[is_outage]
     place = places(machine.job, asked)
     options: dict[str, Any] = {"outages": known.outages, "threads": threads}
-    plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    if planner is not None:
+        plan = planned_starts(planner, machine)[place]
+    else:
+        plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
     mine = np.full(len(known.runtime), -1)
     own = np.flatnonzero((machine.job >= 0) & ~is_outage)

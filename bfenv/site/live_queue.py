@@ -1,8 +1,7 @@
 """A live queue: what Slurm's `squeue` and `sinfo` print, and forecasts from it.
 
-The files are only read; Slurm itself is never asked. Source: the manual pages squeue(1) and
-sinfo(1) of Slurm 25.11, and the data parsers of Slurm 21.08 to 25.05, of which later ones wrap
-numbers as {"set", "number"} and states as lists.
+Source: the manual pages squeue(1) and sinfo(1) of Slurm 25.11, and the data parsers of Slurm 21.08
+to 25.05, of which later ones wrap numbers as {"set", "number"} and states as lists.
 """
 
 import csv
@@ -17,6 +16,7 @@ import numpy as np
 
 from bfenv.baselines.futures import cluster_at
 from bfenv.baselines.registry import find_policy
+from bfenv.baselines.slurm.live import is_slurm, on_live_queue
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import MINUTE, parse_duration
 from bfenv.core.errors import BfenvError, WorkloadError
@@ -31,13 +31,15 @@ from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.text import read_json, read_lines
 
-FIELDS = 10  # of a line of squeue
+FIELDS = 13  # of a line of squeue
 RUNS = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
 WAITS = {"PENDING", "REQUEUED"}
+ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
 APART = ("JobHeld", "Dependency", "BeginTime", "Reservation")  # how reasons of such jobs begin
 ENDLESS = {"UNLIMITED", "INFINITE", "NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}
 LOST = re.compile("down|drained|fail|maint|inval|unk|power|reboot|future")  # states of nodes
 DEFAULT_LIMIT = 86_400  # seconds, where no job has a limit
+INTEGER = re.compile(r"-?\d+$")
 TASKS = re.compile(r"\[([0-9,:-]+)(?:%[0-9]+)?\]")
 
 
@@ -53,6 +55,15 @@ class Entry(NamedTuple):
     start: int  # -1 if it waits
     priority: int
     reason: str
+    partition: str = ""  # several with commas between them, of a job that may run in any
+    nodes: str = ""  # as Slurm lists them
+    nice: int = 0
+    end: int = -1  # -1 if it has not ended
+
+
+def number_of(entry: Entry) -> tuple[int, ...]:
+    """Return the number of a job, and of its task: of equal priorities, Slurm takes the lowest."""
+    return tuple(map(int, re.findall("[0-9]+", entry.name.partition("[")[0])))
 
 
 class Snapshot(NamedTuple):
@@ -60,7 +71,8 @@ class Snapshot(NamedTuple):
 
     time: int  # seconds since 1970
     entries: list[Entry]  # that run, or wait for nothing but processors
-    apart: Counter[str]  # numbers of others, by what they wait for
+    apart: list[Entry]  # others that wait
+    ended: list[Entry]  # that have run and are still known to Slurm
 
 
 def read_squeue(path: str | os.PathLike[str]) -> Snapshot:
@@ -70,26 +82,30 @@ def read_squeue(path: str | os.PathLike[str]) -> Snapshot:
         BfenvError: If the file is neither, a time has no time zone, or there is no job.
     """
     lines, _ = read_lines(path)
-    text = "".join(lines).lstrip()
-    if text.startswith("{"):
-        content, _ = read_json(path)
-        found = [_from_json(path, job) for job in _listed(path, content)]
-        last = _amount(content.get("last_update"))
-    else:
-        found, last = [_from_line(path, i, line) for i, line in enumerate(lines, 1)], 0
+    if not "".join(lines).lstrip().startswith("{"):
+        return snapshot_of(path, lines)
+    content, _ = read_json(path)
+    found = [_from_json(path, job) for job in _listed(path, content)]
+    return _snapshot(path, found, _amount(content.get("last_update")))
+
+
+def snapshot_of(where: Any, lines: Iterable[str]) -> Snapshot:
+    """Return what lines of the command SQUEUE say; `where` they are from is for messages.
+
+    Raises BfenvError as `read_squeue` does.
+    """
+    return _snapshot(where, [_from_line(where, i, line) for i, line in enumerate(lines, 1)], 0)
+
+
+def _snapshot(where: Any, found: list[tuple[Entry, int, int] | None], last: int) -> Snapshot:
     entries: list[Entry] = []
-    apart: Counter[str] = Counter()
+    apart: list[Entry] = []
+    ended: list[Entry] = []
     for entry, count, time in filter(None, found):
-        last = max(last, time)
-        reason = next((one for one in APART if entry.reason.startswith(one)), None)
-        if entry.runs or reason is None:
-            entries += [entry] * count
-        else:
-            apart[reason] += count
-    if not entries:
-        raise WorkloadError(f"{path}: no job runs or waits")
-    last = max(last, *(max(entry.submit, entry.start) for entry in entries))
-    return Snapshot(last, entries, apart)
+        last = max(last, time, entry.submit, entry.start)
+        is_apart = not entry.runs and entry.reason.startswith(APART)
+        (ended if entry.end >= 0 else apart if is_apart else entries).extend([entry] * count)
+    return Snapshot(last, entries, apart, ended)
 
 
 def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | None:
@@ -99,16 +115,20 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     where = f"{path}, line {number}"
     if len(fields) != FIELDS:
         raise WorkloadError(f"{where}: {len(fields)} fields, not {FIELDS}; print it with {SQUEUE}")
-    name, user, state, size, limit, submit, start, ran, priority, reason = fields
-    if state not in RUNS | WAITS:
+    name, user, state, size, limit, submit, start, ran, priority, reason, *more = fields
+    partition, nodes, nice = more
+    has_ended = state in ENDS and start.isdecimal()
+    if not has_ended and state not in RUNS | WAITS:
         return None
     runs = state in RUNS
-    began = _instant(where, start) if runs else -1
+    began = _instant(where, start) if runs or has_ended else -1
     seconds = 0 if limit.upper() in ENDLESS else parse_duration(limit, WorkloadError)
     entry = Entry(
         name, user, runs, _whole(where, size), seconds, _instant(where, submit), began,
-        _whole(where, priority), reason,
+        _whole(where, priority), reason, partition, nodes, int(nice) if INTEGER.match(nice) else 0,
     )  # fmt: skip
+    if has_ended:
+        return entry._replace(end=began + parse_duration(ran, WorkloadError)), 1, 0
     now = began + parse_duration(ran, WorkloadError) if state == "RUNNING" else 0
     return entry, _tasks(name), now
 
@@ -163,6 +183,7 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
         name, str(job.get("user_name") or ""), runs, size,
         MINUTE * _amount(job.get("time_limit")), _amount(job.get("submit_time")),
         _amount(job.get("start_time")) if runs else -1, _amount(job.get("priority")), held,
+        str(job.get("partition") or ""), str(job.get("nodes") or ""), _amount(job.get("nice")),
     )  # fmt: skip
     return entry, _tasks(f"[{string.strip('[]')}]") if string else 1, 0
 
@@ -174,21 +195,43 @@ def _amount(value: Any, default: int = 0) -> int:
     return int(value) if isinstance(value, int | float) else default
 
 
-def read_sinfo(path: str | os.PathLike[str]) -> int:
-    """Return the processors of the nodes that are up, from what the command SINFO has printed.
+class Node(NamedTuple):
+    """A node of a live cluster."""
+
+    name: str
+    size: int  # processors
+    is_up: bool
+    partitions: tuple[str, ...]
+
+
+def read_sinfo(path: str | os.PathLike[str]) -> list[Node]:
+    """Return the nodes, from what the command SINFO has printed.
 
     A node that drains while jobs run on it is up.
+
+    Raises:
+        BfenvError: If the file is something else.
     """
-    nodes = {}
-    for number, line in enumerate(read_lines(path)[0], 1):
+    return nodes_of(path, read_lines(path)[0])
+
+
+def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
+    """Return the nodes in lines of the command SINFO; `where` they are from is for messages.
+
+    Raises BfenvError as `read_sinfo` does.
+    """
+    nodes: dict[str, Node] = {}
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         fields = line.strip().split("|")
-        if len(fields) != 3:
-            raise WorkloadError(f"{path}, line {number}: not three fields; print it with {SINFO}")
-        name, size, state = fields
-        nodes[name] = 0 if LOST.match(state.lower()) else _whole(f"{path}, line {number}", size)
-    return sum(nodes.values())
+        if len(fields) != 4:
+            raise WorkloadError(f"{where}, line {number}: not four fields; print it with {SINFO}")
+        name, size, state, partition = fields
+        others = nodes[name].partitions if name in nodes else ()
+        is_up, count = LOST.match(state.lower()) is None, _whole(f"{where}, line {number}", size)
+        nodes[name] = Node(name, count, is_up, (*others, partition))
+    return list(nodes.values())
 
 
 def forecaster_of_queue(
@@ -206,7 +249,8 @@ def forecaster_of_queue(
     """Prepare forecasts from a snapshot of a queue.
 
     Jobs that are held, or wait for a dependency, a begin time or a reservation, are left out. The
-    others keep Slurm's order, by priority. There is no correction by earlier forecasts.
+    others keep Slurm's order, by priority. There is no correction by earlier forecasts. The plan by
+    limits is the map of Slurm's backfill, as `squeue --start` shows it.
 
     Args:
         squeue: What `squeue --json`, or the command SQUEUE, has printed.
@@ -222,9 +266,12 @@ def forecaster_of_queue(
             not say when it began.
     """
     snapshot = read_squeue(squeue)
+    if not snapshot.entries:
+        raise WorkloadError(f"{squeue}: no job runs or waits")
     trace = None if history is None else load_workload(history)
+    nodes = [] if sinfo is None else [node for node in read_sinfo(sinfo) if node.is_up]
     if sinfo is not None:
-        processors = read_sinfo(sinfo)
+        processors = sum(node.size for node in nodes)
     elif processors is None:
         if trace is None:
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
@@ -237,7 +284,7 @@ def forecaster_of_queue(
         )
     notes = [
         f"left out, because of {reason}: {counted(count, 'job')}"
-        for reason, count in sorted(snapshot.apart.items())
+        for reason, count in sorted(Counter(map(_why_apart, snapshot.apart)).items())
     ]
     origin, numbers = 0, dict[str, int]()
     past, start, runtime = np.zeros((6, 0), dtype=np.int64), np.zeros(0, np.int64), None
@@ -274,17 +321,32 @@ def forecaster_of_queue(
         int(number): Asked(entry.name, snapshot.time - entry.submit)
         for number, entry in zip(place, ordered, strict=True)
     }
+    own_jobs = dict(zip(place.tolist(), ordered, strict=True))
+    policy, planner = (
+        on_live_queue(
+            find_policy(each),
+            processors,
+            [(node.name, node.size, node.partitions) for node in nodes],
+            [(own_jobs[job].partition, own_jobs[job].nodes) for job in known.machine.job.tolist()],
+        )
+        for each in (policy, "slurm")
+    )
+    planner = policy if is_slurm(policy) else planner
     return Forecaster(
-        Path(squeue).name, known, find_policy(policy), joined([]), futures, seed, threads,
-        asked, tuple(notes),
+        Path(squeue).name, known, policy, joined([]), futures, seed, threads,
+        asked, planner, tuple(notes),
     )  # fmt: skip
 
 
+def _why_apart(entry: Entry) -> str:
+    return next(reason for reason in APART if entry.reason.startswith(reason))
+
+
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the running jobs by submission, then the waiting ones in Slurm's order."""
+    """Return the running jobs by number, then the waiting ones in Slurm's order."""
     return sorted(
         entries,
-        key=lambda one: (not one.runs, 0 if one.runs else -one.priority, one.submit, one.name),
+        key=lambda one: (not one.runs, 0 if one.runs else -one.priority, number_of(one)),
     )
 
 

@@ -1,6 +1,7 @@
 """Live queues: what squeue and sinfo print, and forecasts from it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,16 +11,22 @@ from bfenv.site.live_queue import forecaster_of_queue, read_sinfo, read_squeue
 
 NOW = 1_767_226_200
 QUEUE = """\
-11|ann|RUNNING|4|1:00:00|1767225000|1767225600|10:00|100|None
-12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None
-13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources
-14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority
-15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority
-16_[0-9:2,20%3]|eve|PENDING|1|10:00|1767226150|N/A|0:00|10|JobHeldUser
-17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency
-9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None
+11|ann|RUNNING|4|1:00:00|1767225000|1767225600|10:00|100|None|main|n1|0
+12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None|main|n2|0
+13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources|main||0
+14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority|main||0
+15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority|main||0
+16_[0-9:2,20%3]|eve|PENDING|1|10:00|1767226150|N/A|0:00|10|JobHeldUser|main||0
+17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency|main||0
+9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main||0
 """
-NODES = "n1|4|allocated\nn2|4|draining*\nn2|4|draining*\nn3|4|down*\nn4|4|drained\n"
+NODES = """\
+n1|4|allocated|main
+n2|4|draining*|main
+n2|4|draining*|fat
+n3|4|down*|main
+n4|4|drained|main
+"""
 JSON = {
     "jobs": [
         {
@@ -57,6 +64,8 @@ JSON = {
     ],
     "last_update": {"set": True, "number": NOW},
 }  # fmt: skip
+for _job, _nodes in zip(JSON["jobs"], ("n1", "n2", *[""] * 5), strict=True):
+    _job |= {"partition": "main", "nodes": _nodes, "nice": {"set": True, "number": 0}}
 
 
 @pytest.fixture
@@ -71,18 +80,21 @@ def test_text_and_json_agree(queue, tmp_path):
     path = tmp_path / "queue.json"
     path.write_text(json.dumps(JSON))
     one, two = read_squeue(queue), read_squeue(path)
-    assert one.time == two.time == NOW and one.apart == two.apart
-    assert one.apart == {"JobHeld": 6, "Dependency": 1}
+    assert one.time == two.time == NOW
+    assert [entry.reason for entry in one.apart] == ["JobHeldUser"] * 6 + ["Dependency"]
+    assert [entry.reason for entry in two.apart] == ["JobHeld"] * 6 + ["Dependency"]
     assert [entry._replace(reason="") for entry in one.entries] == [
         entry._replace(reason="") for entry in two.entries
     ]
+    assert [entry.end for entry in one.ended] == [NOW - 50]
 
 
 def test_nodes(tmp_path):
     """Nodes that are down or drained do not count, and each node counts once."""
     path = tmp_path / "nodes.txt"
     path.write_text(NODES)
-    assert read_sinfo(path) == 8
+    assert sum(node.size for node in read_sinfo(path) if node.is_up) == 8
+    assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
 
 
 def test_order_and_plan(queue, tmp_path):
@@ -130,7 +142,7 @@ def test_history(queue, site, tmp_path):
     [
         (("|4|1:00:00|", "|9|1:00:00|"), {}, "running jobs use 13 processors of a machine that"),
         (("1767226000", "2026-01-01T00:06:40"), {}, "has no time zone; set SLURM_TIME_FORMAT=%s"),
-        (("|90|Priority", "|90"), {}, "line 4: 9 fields, not 10; print it with SLURM_TIME"),
+        (("|90|Priority", "|90"), {}, "line 4: 12 fields, not 13; print it with SLURM_TIME"),
         (("|100|None", "|high|None"), {}, "'high' is not a whole number"),
         (("", ""), {"processors": None}, "how large is the machine"),
         (("", ""), {"history": "lublin:jobs=50"}, "does not say when it began"),
@@ -156,3 +168,59 @@ def test_no_json_of_squeue(tmp_path):
     path.write_text('{"jobs": [{"job_id": 3, "job_state": ["PENDING"]}]}')
     with pytest.raises(bfenv.BfenvError, match="job 3 has no number of cpus"):
         read_squeue(path)
+
+
+# Queues of Debian's Slurm 22.05.8, and what `squeue --start` said in them, after a cycle of the
+# backfill in which nothing started. A job that runs is [number, size, limit, time run, nodes], one
+# that waits [number, size, limit, priority, partition, seconds up to its planned start, or null].
+PLANS = json.loads((Path(__file__).parent / "plans.json").read_text())
+# Where the plan differs: on nodes of several CPUs, squeue does not say which jobs have how many
+# CPUs on each.
+DIFFER = {"nodes of four CPUs that jobs share": {"20", "21", "27", "29"}}
+
+
+@pytest.mark.parametrize("case", PLANS, ids=lambda case: case["what"])
+def test_the_plan_is_that_of_squeue(case, tmp_path):
+    """With limits for runtimes, `slurm` plans to the minute what the real one does."""
+    now, lines = case["now"], []
+    for job, size, limit, ran, nodes in case["running"]:
+        lines.append(
+            f"{job}|ann|RUNNING|{size}|{limit // 60}:00|{now - ran}|{now - ran}|{ran}|9|None|"
+            f"{case['waiting'][0][4]}|{nodes}|0"
+        )
+    for job, size, limit, priority, part, _ in case["waiting"]:
+        lines.append(
+            f"{job}|ann|PENDING|{size}|{limit // 60}:00|{now - 9}|N/A|0:00|{priority}|Priority|"
+            f"{part}||0"
+        )
+    queue, nodes, conf = (tmp_path / name for name in ("queue.txt", "nodes.txt", "slurm.conf"))
+    queue.write_text("\n".join(lines))
+    names = [f"n{i + 1}" for i in range(case["nodes"])]
+    nodes.write_text("\n".join(f"{name}|{case['processors']}|mixed|main" for name in names))
+    policy = "slurm"
+    if case["conf"]:
+        lines = [f"NodeName=n[1-{case['nodes']}] CPUs={case['processors']}", *case["conf"]]
+        conf.write_text("\n".join(lines))
+        policy = f"slurm(conf='{conf}')"
+    forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1).waiting()
+    real = {str(job): np.inf if at is None else at for job, *_, at in case["waiting"]}
+    differ = {
+        job
+        for job, at in zip(forecast.job, forecast.plan.tolist(), strict=True)
+        if at != real[job] and not abs(at - real[job]) < 60
+    }
+    assert differ == DIFFER.get(case["what"], set())
+
+
+def test_futures_under_slurm(queue, tmp_path):
+    """They follow the nodes that squeue names; without squeue's partition, the default counts."""
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text(NODES)
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("NodeName=n[1-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    for policy in ("slurm", f"slurm(conf='{conf}')"):
+        forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=50).waiting()
+        assert (forecast.samples <= forecast.plan[:, None]).all()
+    conf.write_text("NodeName=n[2-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    with pytest.raises(bfenv.BfenvError, match="slurm.conf has no node n1, which sinfo has"):
+        forecaster_of_queue(queue, sinfo=nodes, policy=policy)

@@ -10,6 +10,7 @@ See the README beside this file. Each run has its own folder and ports, on the l
 import argparse
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -68,17 +70,39 @@ def run_real(case, speed=60):
     """[submit, start, end, state] of each job in the order of submission, in seconds."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = Path(folder)
-        (folder / "state").mkdir()
-        port, count = 20_000 + os.getpid() % 20_000, case["nodes"]
-        conf = CONF.format(
-            host=socket.gethostname(), port=port, folder=folder, nodes=count, first=port + 1,
-            last=port + count, cpus=case["processors"],
-        )  # fmt: skip
-        (folder / "slurm.conf").write_text("\n".join([conf, *case["conf"]]) + "\n")
+        write_conf(folder, case)
         (folder / "jobs.json").write_text(json.dumps(case))
         drive = [sys.executable, "-m", "tests.slurm.real", "--drive", str(folder)]
         subprocess.run(["faketime", "-m", "-f", f"+0 x{speed}", *drive], check=True)
         return read_accounting((folder / "accounting.txt").read_text())
+
+
+def free_ports(count):
+    """The first of so many neighbouring ports that nobody listens to."""
+    while True:
+        first = random.randrange(20_000, 60_000)
+        sockets = [socket.socket() for _ in range(count)]
+        try:
+            for i, each in enumerate(sockets):
+                each.bind(("127.0.0.1", first + i))
+            return first
+        except OSError:
+            continue
+        finally:
+            for each in sockets:
+                each.close()
+
+
+def write_conf(folder, case):
+    """Write the slurm.conf of a case into a folder, with ports of its own."""
+    (folder / "state").mkdir()
+    count = case["nodes"]
+    port = free_ports(count + 1)
+    conf = CONF.format(
+        host=socket.gethostname(), port=port, folder=folder, nodes=count, first=port + 1,
+        last=port + count, cpus=case["processors"],
+    )  # fmt: skip
+    (folder / "slurm.conf").write_text("\n".join([conf, *case["conf"]]) + "\n")
 
 
 def read_accounting(text):
@@ -96,14 +120,7 @@ def read_accounting(text):
 def drive(folder):
     """Start the daemons, submit the jobs in time, wait for their ends, and stop the daemons."""
     case = json.loads((folder / "jobs.json").read_text())
-    conf = str(folder / "slurm.conf")
-    os.environ["SLURM_CONF"] = conf
-    try:
-        subprocess.run([PROGRAMS["slurmctld"], "-c", "-f", conf], check=True)
-        for node in range(1, case["nodes"] + 1):
-            subprocess.run([PROGRAMS["slurmd"], "-f", conf, "-N", f"n{node}"], check=True)
-        while _output("sinfo", "-h", "-t", "idle", "-o", "%D").strip() != str(case["nodes"]):
-            time.sleep(5)
+    with daemons(folder, case["nodes"]):
         begin = time.time()
         for submit, nodes, limit, runtime, *options in sorted(case["jobs"], key=lambda job: job[0]):
             time.sleep(max(0.0, begin + submit - time.time()))
@@ -115,11 +132,25 @@ def drive(folder):
         while _output("squeue", "-h", "-o", "%i"):
             time.sleep(30)
         time.sleep(60)  # until the accounting is written
+
+
+@contextmanager
+def daemons(folder, nodes):
+    """Run the daemons of the slurm.conf in a folder, which clients then find."""
+    conf = os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
+    try:
+        subprocess.run([PROGRAMS["slurmctld"], "-c", "-f", conf], check=True)
+        for node in range(1, nodes + 1):
+            subprocess.run([PROGRAMS["slurmd"], "-f", conf, "-N", f"n{node}"], check=True)
+        while _output("sinfo", "-h", "-t", "idle", "-o", "%D").strip() != str(nodes):
+            time.sleep(2)
+        yield
     finally:
         for file in folder.glob("*.pid"):
             os.kill(int(file.read_text()), signal.SIGTERM)
-        for _ in range(20):  # each removes its file at its end
-            time.sleep(30 if any(folder.glob("*.pid")) else 0)
+        for _ in range(600):  # each removes its file at its end
+            time.sleep(1 if any(folder.glob("*.pid")) else 0)
+        del os.environ["SLURM_CONF"]
 
 
 def _output(*command):

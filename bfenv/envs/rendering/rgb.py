@@ -15,6 +15,7 @@ import numpy as np
 import bfenv.envs.rendering.snapshot as view
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
+from bfenv.envs.handle import EnvHandle
 
 Colour = tuple[int, int, int]
 LETTERS = 0.74  # height of a font in pixels, of a line's
@@ -157,7 +158,7 @@ JOBS: tuple[Colour, ...] = (
 )
 
 
-def render_image(env: view.EnvView) -> np.ndarray:
+def render_image(env: EnvHandle) -> np.ndarray:
     """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
 
     Raises BfenvError if Pillow is not installed. Raises ResetNeeded before the first `reset`.

@@ -1,6 +1,6 @@
 """Whole schedules of small scripted cases, beside the starts of a real slurmctld.
 
-`cases.json` has 25 cases on Debian's Slurm 22.05.8, run 60 times faster than real time. A job is
+`cases.json` has 30 cases on Debian's Slurm 22.05.8, run 60 times faster than real time. A job is
 [submit, size, limit, runtime, the real start in minutes, and what else it was submitted with]; the
 other times are in seconds. "begin" is when a job with a requested start, held, or waiting for
 another became eligible. An outage is a reservation of the whole machine for another user.

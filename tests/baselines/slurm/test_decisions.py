@@ -73,7 +73,7 @@ def decide(moment):
     advance(cluster, jobs, truth)
     for job, held in enumerate(nodes):
         if held is not None:
-            open_on(memory.nodes, job, [node - 1 for node in held])
+            open_on(memory.nodes, job, len(held), [node - 1 for node in held])
             start(cluster, jobs, job)
     before = len(started(cluster))
     policy.decide(cluster, jobs, memory)

@@ -83,3 +83,19 @@ def test_a_reservation_holds_in_a_later_cycle_after_pieces_of_time_were_joined()
     policy = 'slurm(parameters="bf_interval=7,bf_resolution=10")'
     expected = [91, 26, 26, 26, 39, 52, 78, 97, 84, 104]
     assert bfenv.simulate(trace, policy).start.tolist() == expected
+
+
+def test_a_cycle_looks_at_so_many_jobs_of_a_user_and_of_a_partition():
+    """Job 1 needs all nodes after job 0; jobs 2 to 5 fit before it, two of each user."""
+    trace = bfenv.make_trace(
+        [0] * 6, [3, 8, 1, 1, 1, 1], [600, 60, 300, 300, 300, 300], 8, user=[0, 0, 0, 0, 1, 1]
+    )
+    starts = {
+        "bf_max_job_user=2": [0, 600, 0, 30, 0, 0],
+        "bf_max_job_user_part=2": [0, 600, 0, 30, 0, 0],
+        "bf_max_job_part=2": [0, 600, 0, 30, 60, 90],
+        "bf_max_job_user=3": [0, 600, 0, 0, 0, 0],
+    }
+    for parameters, start in starts.items():
+        found = bfenv.simulate(trace, f'slurm(parameters="{parameters}")').start
+        assert found.tolist() == start, parameters
