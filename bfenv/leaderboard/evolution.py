@@ -207,22 +207,23 @@ def _measure(label: str, own: Schedule, easy: Schedule) -> Measured:
 def _summary(
     measured: Sequence[Measured], factor: float
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return metrics and artifacts; beyond STARVES times EASY's longest wait, the score falls."""
+    """Return metrics and artifacts; a program that starves jobs scores below EASY."""
     mean = float(np.exp(np.mean([np.log(one.ratio) for one in measured])))
     starving = max(measured, key=lambda one: one.wait_ratio)
-    score = min(1.0, (STARVES / max(starving.wait_ratio, 1e-9)) ** 2) / mean
+    score, excess = 1 / mean, starving.wait_ratio / STARVES
+    if excess > 1:
+        score = min(score, 1.0) / excess**2
     worst = max(measured, key=lambda one: one.ratio)
     text = (
-        "{0.label}: mean bounded slowdown {0.ratio:.3f} of EASY's, longest wait {0.wait_ratio:.2f}"
+        "{0.label}: mean bounded slowdown {0.ratio:.3f}, longest wait {0.wait_ratio:.2f} of EASY's"
     )
-    ratios = [f"{text.format(one)} of EASY's" for one in measured]
+    ratios = [text.format(one) for one in measured]
     longest = f"{worst.label}:\n{worst.longest}"
     artifacts = {"ratios": "\n".join(ratios), "longest_waits": longest}
-    if starving.wait_ratio > STARVES:
+    if excess > 1:
         artifacts["starvation"] = (
             f"Jobs starve on {starving.label}: the longest wait is {starving.wait_ratio:.1f} times "
-            f"EASY's, above {STARVES:g}, so the score falls by the square of the excess.\n"
-            f"{starving.longest}"
+            f"EASY's, above {STARVES:g}, so the score is below EASY's.\n{starving.longest}"
         )
     metrics = {"combined_score": factor * score, "slowdown_ratio": mean}
     return metrics | {"longest_wait_ratio": starving.wait_ratio}, artifacts
