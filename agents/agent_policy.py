@@ -4,6 +4,7 @@ bfenv finds `load_agent` by its entry point, because the registry of policies st
 room.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from bfenv.agents.agent_names import WHOLE_TRACE
 from bfenv.agents.card import POLICY, is_network, read_card
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.player import play
+from bfenv.agents.rlscheduler import NAME as PUBLISHED
+from bfenv.agents.rlscheduler import rlscheduler
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import Cluster
 from bfenv.core.errors import PolicyError
@@ -22,8 +25,8 @@ from bfenv.core.simulator import share_started
 from bfenv.envs.backfill import BackfillEnv
 
 
-def load_agent(name: str) -> Policy:
-    """Return the policy of an agent; its name is "agent:NAME".
+def load_agent(name: str) -> Policy | Callable[..., Policy]:
+    """Return the policy of an agent, whose name is "agent:NAME"; for "rlscheduler", its family.
 
     * `name`: of an agent that bfenv comes with, or the path of a card or a network, which ends in
       .json.
@@ -33,6 +36,8 @@ def load_agent(name: str) -> Policy:
     """
     if not isinstance(name, str):
         raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
+    if name == PUBLISHED:
+        return rlscheduler
     agent = f"agent:{name}"
     if is_network(name):
         card = load_network(name).card

@@ -28,7 +28,7 @@ from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_FEATURES
 from bfenv.envs.settings import SETTINGS
 
-FORMAT, MODEL_FORMAT = "bfenv agent 1", "bfenv model card 1"
+FORMAT = "bfenv agent 1"
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
@@ -103,7 +103,7 @@ class Card:
 # The fields of each kind, in the order of its files
 FIELDS = {
     POLICY: (
-        "name", "division", "kind", "what", "policy", "found", "training", "scores", "failures",
+        "name", "division", "kind", "what", "policy", "found", "trained_on", "scores", "failures",
         "versions",
     ),
     NETWORK: (
@@ -112,8 +112,8 @@ FIELDS = {
         "trained_on", "validated_on",
     ),
     MODEL: (
-        "algorithm", "policy_class", "settings", "training", "trained_on", "normalization", "steps",
-        "observation_version", "versions",
+        "name", "division", "kind", "what", "algorithm", "policy_class", "settings", "found",
+        "trained_on", "normalization", "observation_version", "versions",
     ),
 }  # fmt: skip
 TYPES = {name: type(value) for name, value in vars(Card("", COMPLETION, "", "")).items()}
@@ -180,19 +180,16 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
         if name not in shipped_names():
             raise UnknownNameError("agent", name, shipped_names(kind))
         file = MODELS.joinpath(name + SUFFIX)
-    format = MODEL_FORMAT if name.endswith(".zip") else FORMAT
     try:
         content = json.loads(file.read_bytes())
     except OSError as error:
         raise PolicyError(f"{name}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise PolicyError(f"{name}: is not a card of format {format!r}: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != format:
-        raise PolicyError(f"{name}: is not a card of format {format!r}")
-    if format == MODEL_FORMAT:
-        if content.get("model") != hash_of(Path(name)):
-            raise PolicyError(f"{file}: is the card of another file, not of {Path(name).name}")
-        content["kind"] = MODEL
+        raise PolicyError(f"{name}: is not a card of format {FORMAT!r}: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise PolicyError(f"{name}: is not a card of format {FORMAT!r}")
+    if name.endswith(".zip") and content.get("model") != hash_of(Path(name)):
+        raise PolicyError(f"{file}: is the card of another file, not of {Path(name).name}")
     found = content.get("kind")
     if found not in KINDS:
         raise PolicyError(f"{name}: this version does not know agents of the kind {found!r}")
@@ -210,19 +207,8 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     kind = content["kind"]
     try:
         values = {field: content[field] for field in FIELDS[kind]}
-        if kind == POLICY:
-            values["trained_on"] = values.pop("training")
         if kind == MODEL:
-            steps, training = values.pop("steps"), values.pop("training")
-            settings = values["settings"]
-            values |= {
-                "name": Path(name).stem,
-                "division": division_of_settings(settings),
-                "kind": MODEL,
-                "what": f"a model of {values['algorithm']}",
-                "settings": {each: settings[each] for each in ACTING},
-                "found": {"steps": steps, "settings": training},
-            }
+            values["settings"] = {each: values["settings"][each] for each in ACTING}
         for field, value in values.items():
             wanted = list if TYPES[field] is tuple else TYPES[field]
             if not isinstance(value, wanted):
@@ -254,12 +240,8 @@ def write_card(path: Path, card: Card, **more: Any) -> None:
     for name in SPANS:
         values[name] = [encode_span(span) for span in values[name]]
     content: dict[str, Any] = {"format": FORMAT}
-    if card.kind == POLICY:
-        values["training"] = values["trained_on"]
     if card.kind == MODEL:
-        content = {"format": MODEL_FORMAT, "model": hash_of(path)}
-        values |= {"steps": card.found["steps"], "training": card.found["settings"]}
-        path = card_path(path)
+        content["model"], path = hash_of(path), card_path(path)
     content |= {name: values[name] for name in FIELDS[card.kind]} | more
     try:
         text = json.dumps(content, indent=1, allow_nan=False)

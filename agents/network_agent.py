@@ -6,25 +6,17 @@ The networks are those of `bfenv.agents.training.networks`, which has the formul
 import base64
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+import bfenv.envs.features as f
 from bfenv.agents.card import NETWORK, Card, decode_card, read_content, write_card
 from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span
 from bfenv.core.errors import BfenvError
-from bfenv.envs.features import (
-    JOB_LEGAL,
-    JOB_PRESENT,
-    JOB_SIZE,
-    OLDEST_VERSION,
-    PROFILE,
-    VERSION,
-    Feature,
-)
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
 
@@ -43,14 +35,11 @@ Weights = Mapping[str, np.ndarray]
 class NetworkAgent:
     """A trained network with the predict() of stable-baselines3; it takes the best legal action.
 
-    It reads the columns that its card names, wherever they stand in observations, so it can be used
-    when later versions have more of them.
-
     * `card`: what it was trained with.
     * `weights`: float32 arrays by the names of torch's parameters.
 
-    Raises BfenvError if the settings of the card are wrong, or observations do not have one of its
-    columns.
+    Raises BfenvError if the settings of the card are wrong, or observations have other columns than
+    it was trained on.
     """
 
     samples = False  # nothing is random
@@ -62,8 +51,9 @@ class NetworkAgent:
         settings = complete_settings(cast(EnvSettings, card.settings))
         job, cluster = find_job_features(settings, ()), find_cluster_features(settings)
         self._widths = len(job), len(cluster)
-        self._job_columns = _columns(card.name, card.queue_features, job)
-        self._cluster_columns = _columns(card.name, card.cluster_features, cluster)
+        for wanted, there in ((card.queue_features, job), (card.cluster_features, cluster)):
+            if list(wanted) != [feature.name for feature in there]:
+                raise BfenvError(f"{card.name}: was trained on other columns: {', '.join(wanted)}")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -99,7 +89,6 @@ class NetworkAgent:
                 f"{self._widths[1]} of the cluster, got {widths[0]} and {widths[1]}: make the "
                 "environment with its settings"
             )
-        queue, cluster = queue[:, :, self._job_columns], cluster[:, self._cluster_columns]
         scores, _ = forward(self.weights, queue, profile, cluster)
         mask = self._legal_actions(queue, cluster) if action_masks is None else action_masks
         scores = np.where(mask.reshape(scores.shape), scores, -np.inf)
@@ -108,7 +97,7 @@ class NetworkAgent:
 
     def _legal_actions(self, queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
         """Return the mask that observations contain, (B, window + 1) bool."""
-        starts = queue[:, :, JOB_LEGAL] > 0
+        starts = queue[:, :, f.JOB_LEGAL] > 0
         if PASS_LEGAL in self.card.cluster_features:
             passing = cluster[:, self.card.cluster_features.index(PASS_LEGAL)] > 0
         else:  # it is legal where nothing else is
@@ -135,12 +124,12 @@ def forward(
         return y + weights[f"{name}.bias"] if f"{name}.bias" in weights else y
 
     state = np.concatenate([profile, cluster], axis=1)
-    env, slot = np.nonzero(queue[:, :, JOB_PRESENT])
+    env, slot = np.nonzero(queue[:, :, f.JOB_PRESENT])
     jobs = queue[env, slot]
-    legal = jobs[:, JOB_LEGAL] > 0
+    legal = jobs[:, f.JOB_LEGAL] > 0
     if "linear.weight" in weights:
         state = (state - np.float32(0.5)) * np.float32(STATE_SCALE)
-        size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
+        size = np.maximum(jobs[:, f.JOB_SIZE : f.JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
         log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
         jobs = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
         jobs *= np.float32(JOB_SCALE)
@@ -181,10 +170,10 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     """
     content = read_content(str(path), NETWORK)
     version = content.get("observation_version")
-    if version not in range(OLDEST_VERSION, VERSION + 1):
+    if version != f.VERSION:
         raise BfenvError(
             f"{path}: was trained on observations of version {version}, these have version "
-            f"{VERSION}"
+            f"{f.VERSION}"
         )
     card = decode_card(str(path), content)
     if card.network not in NETWORKS:
@@ -194,22 +183,13 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
         agent = NetworkAgent(card, weights)
         # an empty queue and a waiting job, whose scores fail if a weight is missing or misshapen
         queue = np.zeros((2, 1, len(card.queue_features)), dtype=np.float32)
-        queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
-        profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
+        queue[1, 0, [f.JOB_PRESENT, f.JOB_LEGAL]] = 1
+        profile = np.zeros((2, len(f.PROFILE)), dtype=np.float32)
         cluster = np.zeros((2, len(card.cluster_features)), dtype=np.float32)
         forward(weights, queue, profile, cluster)
         return agent
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BfenvError(f"{path}: damaged: {error}") from error
-
-
-def _columns(name: str, wanted: Sequence[str], features: Sequence[Feature]) -> list[int]:
-    """Return the columns with the wanted names."""
-    names = [feature.name for feature in features]
-    for one in wanted:
-        if one not in names:
-            raise BfenvError(f"{name}: was trained on {one!r}, which observations do not have")
-    return [names.index(one) for one in wanted]
 
 
 def encode_array(values: np.ndarray) -> dict[str, Any]:

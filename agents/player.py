@@ -14,14 +14,8 @@ from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv, read_action
 from bfenv.envs.vector import BackfillVectorEnv
 
+NOTES = ("decisions", "outside_window", "replaced_actions")
 Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
-
-
-class Episode(NamedTuple):
-    """What an agent has done in one episode."""
-
-    info: dict[str, Any]  # the last one, with the metrics
-    seconds: np.ndarray  # (decisions,) float64, how long each took
 
 
 class Times(NamedTuple):
@@ -45,6 +39,12 @@ class Played(NamedTuple):
     seconds: np.ndarray  # (decisions,) float64, how long each took
     replaced_actions: int  # illegal choices of a model without masks, replaced by legal ones
 
+    @property
+    def notes(self) -> dict[str, float]:
+        """Numbers for the metrics of a row; "outside_window" is the share of the decisions."""
+        share = self.info["metrics"]["outside_window"]
+        return dict(zip(NOTES, (len(self.seconds), share, self.replaced_actions), strict=True))
+
 
 def play(
     env: BackfillEnv,
@@ -63,15 +63,11 @@ def play(
     Raises PolicyError at the first illegal action, with `strict`.
     """
     replaced = getattr(agent, "replaced_actions", 0)
-    episode = play_episode(
+    info, seconds = play_episode(
         env, agent, seed, deterministic=deterministic, strict=strict, options=options
     )
-    return Played(
-        episode.info,
-        times_of(env),
-        episode.seconds,
-        getattr(agent, "replaced_actions", 0) - replaced,
-    )
+    count = getattr(agent, "replaced_actions", 0) - replaced
+    return Played(info, times_of(env), seconds, count)
 
 
 def times_of(env: BackfillEnv) -> Times:
@@ -93,8 +89,8 @@ def play_episode(
     deterministic: bool = True,
     strict: bool = False,
     options: dict[str, Any] | None = None,
-) -> Episode:
-    """Play one episode.
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Play one episode; return its last info, and how long each decision took, in seconds.
 
     * `env`: an environment of Gymnasium with `window` and `action_masks`, which is reset.
     * `agent`: an object with the `predict` of stable-baselines3. Masks are passed if `predict`
@@ -139,7 +135,7 @@ def play_episode(
             if strict:
                 check_legal(info, slot, env.window, now)
             done, is_first = terminated or truncated, False
-    return Episode(info, np.array(seconds))
+    return info, np.array(seconds)
 
 
 def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:

@@ -16,7 +16,57 @@ from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
 from bfenv.parallel.failures import as_policy_error
 
 
-class PolicyAgent:
+class HandleAgent:
+    """An agent that reads the machine from the environments themselves, not from observations.
+
+    Args:
+        env: One environment, or a vector of them in this process, see `bfenv.envs.handles_of`.
+
+    Raises:
+        PolicyError: If `env` is anything else.
+    """
+
+    samples = False  # `deterministic` changes nothing
+
+    def __init__(self, env: Any) -> None:
+        self.handles = handles_of(env)
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+        action_masks: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Any]:
+        """Choose the next action in every environment.
+
+        The parameters are those of stable-baselines3.
+
+        Args:
+            observation: Of one environment or of a batch; only its shape is read.
+            state: Is returned unchanged.
+            episode_start, action_masks: Are not read.
+            deterministic: Is not read: what is stochastic draws from its seed in any case.
+
+        Returns:
+            tuple:
+            * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
+            * `state`: As it was given.
+
+        Raises:
+            PolicyError: If the policy raises anything, or starts a trial that the environment does
+                not have.
+        """
+        actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
+        return (actions if is_batch(observation) else actions[0]), state
+
+    def _act(self, i: int, handle: EnvHandle) -> int:
+        """Choose the next action in the i-th environment."""
+        raise NotImplementedError
+
+
+class PolicyAgent(HandleAgent):
     """A policy that acts in Backfill-v0 environments.
 
     It reads the machine from the environments themselves, not from observations. Where the rules of
@@ -58,12 +108,10 @@ class PolicyAgent:
         0
     """
 
-    samples = False  # `deterministic` changes nothing
-
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0) -> None:
+        super().__init__(env)
         self.policy = find_policy(policy)
         self.seed = seed
-        self.handles = handles_of(env)
         for handle in self.handles:
             if self.policy.trials and handle.batch.settings["trial_limit"] is None:
                 raise PolicyError(
@@ -83,36 +131,6 @@ class PolicyAgent:
         self._starts: list[list[PlannedStart]] = [[] for _ in range(count)]  # left of this pass
         self._partial = [False] * count  # whether to plan again after these starts
         self._pass_ids: list[tuple[int, int]] = [(-1, -1)] * count
-
-    def predict(
-        self,
-        observation: Any,
-        state: Any = None,
-        episode_start: np.ndarray | None = None,
-        deterministic: bool = False,
-        action_masks: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, Any]:
-        """Choose the next action in every environment.
-
-        The parameters are those of stable-baselines3.
-
-        Args:
-            observation: Of one environment or of a batch; only its shape is read.
-            state: Is returned unchanged.
-            episode_start, action_masks: Are not read.
-            deterministic: Is not read: a stochastic policy draws from its seed in any case.
-
-        Returns:
-            tuple:
-            * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
-            * `state`: As it was given.
-
-        Raises:
-            PolicyError: If the policy raises anything, or starts a trial that the environment does
-                not have.
-        """
-        actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
-        return (actions if is_batch(observation) else actions[0]), state
 
     def _act(self, i: int, handle: EnvHandle) -> int:
         if handle.unstarted == 0:

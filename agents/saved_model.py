@@ -18,7 +18,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.names import import_object
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.features import VERSION, has_same_columns
+from bfenv.envs.features import VERSION
 
 PACKAGES = ("bfenv", "numpy", "gymnasium", "torch", "stable-baselines3", "sb3-contrib")
 
@@ -130,8 +130,7 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
     """
     path = _zip_path(path)
     card = cards.read_card(path, cards.MODEL)
-    features = card.settings["job_features"]
-    if not has_same_columns(card.observation_version, features):
+    if card.observation_version != VERSION:
         raise BfenvError(
             f"{path}: was trained on observations of version {card.observation_version}, these "
             f"have version {VERSION}"

@@ -146,7 +146,7 @@ def check_unseen(
     if seen:
         raise PolicyError(
             f"{name} was trained on {seen:,} of the {last - first:,} jobs of {trace.name} that it "
-            "is to be scored on"
+            "is to be scored on; score it on LOG:split=test, or on a frozen suite"
         )
 
 

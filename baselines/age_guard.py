@@ -28,23 +28,113 @@ repeated once the time it covers has grown by CORRECTED_SHARE.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-import bfenv.baselines.age_guard_state as at
 import bfenv.core.cluster as c
-from bfenv.baselines.age_guard_state import count_runtimes, predict
+import bfenv.core.events as ev
 from bfenv.baselines.easy import decide as decide_by_easy
-from bfenv.core.cluster import finished, now, running, started, waiting
+from bfenv.core.cluster import Cluster, finished, now, running, started, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.events import advance, begin_outage
-from bfenv.core.jobs import FOREVER
+from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.machine_copy import copy_machine, renew_ends
 from bfenv.knowledge.following import new_from
+from bfenv.knowledge.user_history import predict_runtime
 
 PERIOD = 10 * MINUTE
 CORRECTED_SHARE = 8  # what is not certain is corrected after this part of the time it covers
+NONE, BACKLOG, SCALED_BACKLOG, CORRECTED_EASY = range(4)
+# What limits are multiples of
+GUARDS = {
+    "corrected_easy": CORRECTED_EASY,
+    "backlog": BACKLOG,
+    "scaled_backlog": SCALED_BACKLOG,
+}
+# Indices into AgeGuard.state
+STATE = (
+    WAITING_WORK, LARGEST_WORK, LONGEST_WAIT, EXPECTED_WAIT, EXPECTED_AT, RUNTIMES, ESTIMATES,
+    BEGUN, CERTAIN_WAIT, CORRECTED_AT, FIRST_OUTAGE, LAST_OUTAGE,
+) = range(12)  # fmt: skip
+
+
+class AgeGuard(NamedTuple):
+    """The limit, and what it is computed from."""
+
+    code: np.ndarray  # (1,) int64: NONE or one of GUARDS
+    factor: np.ndarray  # (1,) float64
+    state: np.ndarray  # (12,) int64: processor-seconds that wait, the most so far; EASY's longest
+    # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
+    # seconds; number of jobs in `begun`; EASY's longest wait in what is certain of its past, and
+    # the next instant at which the rest is corrected, in seconds; the first outage that was seen,
+    # and one past the last
+    begun: np.ndarray  # (m,) int64 jobs started in the last pass
+    last_pass: np.ndarray  # (1,) int64 in which work was added, see `new_from`
+    work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
+    runtime: np.ndarray  # (n,) int64 seconds, what `truth` and `certain_truth` read
+    requests: np.ndarray  # (6, n) int64, the same of the jobs submitted so far
+    machine: Cluster  # on which EASY runs
+    truth: ev.Truth
+    certain: Cluster  # on which EASY runs as far as its past is certain
+    certain_truth: ev.Truth
+
+
+def new_age_guard(
+    jobs: Jobs, processors: int, scale: str = "corrected_easy", factor: float | None = None
+) -> AgeGuard:
+    """Make the guard of a run that has not begun; a factor of None is no guard."""
+    code = NONE if factor is None else GUARDS[scale]
+    follows = code == CORRECTED_EASY
+    count = len(jobs.submit)
+    runtime = np.ones(count if follows else 1, dtype=np.int64)
+    requests = np.zeros((len(jobs), len(runtime)), dtype=np.int64)
+    return AgeGuard(
+        np.array([code]),
+        np.array([factor or 0.0]),
+        np.zeros(len(STATE), dtype=np.int64),
+        np.empty(min(count, processors), dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.full(count if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
+        runtime,
+        requests,
+        *_new_machine(requests, runtime, processors),
+        *_new_machine(requests, runtime, processors),
+    )
+
+
+def _new_machine(
+    requests: np.ndarray, runtime: np.ndarray, processors: int
+) -> tuple[Cluster, ev.Truth]:
+    """Return a machine to which jobs are submitted that are known already."""
+    most = min(len(runtime), 2 * processors)  # twice, because outages come without notice
+    read_only = requests.view(), runtime.view()
+    for values in read_only:
+        values.flags.writeable = False
+    machine, truth = ev.allocate(*read_only, requests, most, most)
+    ev.reset(machine, truth, processors, 0, 0)
+    return machine, truth
+
+
+@kernel
+def count_runtimes(guard, cluster, jobs):
+    """Add the jobs that ended to what the accuracy of all is computed from."""
+    for job in finished(cluster):
+        if job < cluster.state[c.NEXT_JOB]:  # not an outage
+            guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
+            guard.state[ESTIMATES] += jobs.estimate[job]
+
+
+@kernel
+def predict(guard, history, jobs, job):
+    """Return the predicted runtime (s); an estimate in its place counts times the accuracy of all.
+
+    That accuracy is known where `count_runtimes` is called: not for "backlog".
+    """
+    prediction = predict_runtime(history, jobs, job)
+    user = jobs.user[job]
+    if (user < 0 or history.ended[user] < 2) and guard.state[ESTIMATES] > 0:
+        prediction *= guard.state[RUNTIMES] / guard.state[ESTIMATES]
+    return prediction
 
 
 @kernel
@@ -53,15 +143,15 @@ def follow_easy(guard, history, cluster, jobs):
     state, machine = guard.state, guard.machine
     count_runtimes(guard, cluster, jobs)
     _note_outages(guard, cluster)
-    if now(cluster) >= state[at.CORRECTED_AT]:
+    if now(cluster) >= state[CORRECTED_AT]:
         _correct(guard, history, cluster, jobs)
-    _run(guard, history, cluster, jobs, machine, guard.truth, now(cluster) + 1, at.LONGEST_WAIT)
+    _run(guard, history, cluster, jobs, machine, guard.truth, now(cluster) + 1, LONGEST_WAIT)
     if len(waiting(machine)) > 0:  # the others came later
         wait = now(cluster) - jobs.submit[waiting(machine)[0]]
-        state[at.LONGEST_WAIT] = max(state[at.LONGEST_WAIT], wait)
-    if now(cluster) >= state[at.EXPECTED_AT] + PERIOD:
-        state[at.EXPECTED_AT] = now(cluster)
-        state[at.EXPECTED_WAIT] = _expected_wait(guard, history, cluster, jobs)
+        state[LONGEST_WAIT] = max(state[LONGEST_WAIT], wait)
+    if now(cluster) >= state[EXPECTED_AT] + PERIOD:
+        state[EXPECTED_AT] = now(cluster)
+        state[EXPECTED_WAIT] = _expected_wait(guard, history, cluster, jobs)
 
 
 @kernel
@@ -70,10 +160,10 @@ def _note_outages(guard, cluster):
     state = guard.state
     for job in running(cluster):
         if job >= cluster.state[c.NEXT_JOB]:
-            if state[at.LAST_OUTAGE] == 0:
-                state[at.FIRST_OUTAGE] = job
-            state[at.FIRST_OUTAGE] = min(state[at.FIRST_OUTAGE], job)
-            state[at.LAST_OUTAGE] = max(state[at.LAST_OUTAGE], job + 1)
+            if state[LAST_OUTAGE] == 0:
+                state[FIRST_OUTAGE] = job
+            state[FIRST_OUTAGE] = min(state[FIRST_OUTAGE], job)
+            state[LAST_OUTAGE] = max(state[LAST_OUTAGE], job + 1)
 
 
 @kernel
@@ -86,13 +176,13 @@ def _correct(guard, history, cluster, jobs):
             guard.runtime[job] = _runtime(guard, history, cluster, jobs, job)
             if cluster.end[job] < 0:
                 until = min(until, certain.start[job] + _time_run(cluster, job))
-    renew_ends(certain, truth)
-    until = _run(guard, history, cluster, jobs, certain, truth, until, at.CERTAIN_WAIT)
-    copy_machine(guard.machine, guard.truth, certain, truth)
-    for outage in range(state[at.FIRST_OUTAGE], state[at.LAST_OUTAGE]):
+    ev.renew_ends(certain, truth)
+    until = _run(guard, history, cluster, jobs, certain, truth, until, CERTAIN_WAIT)
+    ev.copy_machine(guard.machine, guard.truth, certain, truth)
+    for outage in range(state[FIRST_OUTAGE], state[LAST_OUTAGE]):
         guard.machine.start[outage] = certain.start[outage]
-    state[at.LONGEST_WAIT] = state[at.CERTAIN_WAIT]
-    state[at.CORRECTED_AT] = now(cluster) + max(PERIOD, (now(cluster) - until) // CORRECTED_SHARE)
+    state[LONGEST_WAIT] = state[CERTAIN_WAIT]
+    state[CORRECTED_AT] = now(cluster) + max(PERIOD, (now(cluster) - until) // CORRECTED_SHARE)
 
 
 @kernel
@@ -107,7 +197,7 @@ def _run(guard, history, cluster, jobs, machine, truth, until, longest):
     while state[c.LAST_JOB] < cluster.state[c.NEXT_JOB]:
         _note_request(guard, jobs, state[c.LAST_JOB])
         state[c.LAST_JOB] += 1
-    for outage in range(guard.state[at.FIRST_OUTAGE], guard.state[at.LAST_OUTAGE]):
+    for outage in range(guard.state[FIRST_OUTAGE], guard.state[LAST_OUTAGE]):
         begin = cluster.start[outage]
         if machine.start[outage] == FOREVER and begin < until:
             state[c.HORIZON] = begin
@@ -117,7 +207,7 @@ def _run(guard, history, cluster, jobs, machine, truth, until, longest):
             state[c.NOW] = begin
             _note_request(guard, jobs, outage)
             guard.runtime[outage] = jobs.estimate[outage]
-            begin_outage(machine, jobs, truth, outage)
+            ev.begin_outage(machine, jobs, truth, outage)
     state[c.HORIZON] = until
     return _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest)
 
@@ -132,13 +222,13 @@ def _note_request(guard, jobs, job):
 @kernel
 def _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest):
     """Do what `_run` does, before state[HORIZON], while no outage begins."""
-    while advance(machine, jobs, truth):
+    while ev.advance(machine, jobs, truth):
         decide_by_easy(machine, jobs, ())
         for job in started(machine):
             wait = now(machine) - jobs.submit[job]
             guard.state[longest] = max(guard.state[longest], wait)
             guard.runtime[job] = _runtime(guard, history, cluster, jobs, job)
-            if longest == at.CERTAIN_WAIT and cluster.end[job] < 0:
+            if longest == CERTAIN_WAIT and cluster.end[job] < 0:
                 until = min(until, now(machine) + _time_run(cluster, job))
                 machine.state[c.HORIZON] = min(machine.state[c.HORIZON], until)
     return until
@@ -186,12 +276,6 @@ FLOOR = 6 * HOUR  # the least longest wait that counts
 
 
 @kernel
-def limit_by_backlog(factor, allowance, largest_work, processors):
-    """Return the limit (s) of a guard by backlog, from the largest work (processor-s) so far."""
-    return factor * (allowance + largest_work / processors)
-
-
-@kernel
 def update_age_guard(guard, history, cluster, jobs):
     """Return the limit (s) on the age of waiting jobs in this pass.
 
@@ -199,11 +283,9 @@ def update_age_guard(guard, history, cluster, jobs):
     """
     if _counts_work(guard):
         return update_work(guard, history, cluster, jobs)
-    if guard.code[0] == at.CORRECTED_EASY:
+    if guard.code[0] == CORRECTED_EASY:
         follow_easy(guard, history, cluster, jobs)
-        return guard.factor[0] * max(
-            FLOOR, guard.state[at.LONGEST_WAIT], guard.state[at.EXPECTED_WAIT]
-        )
+        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
     return np.inf
 
 
@@ -211,14 +293,13 @@ def update_age_guard(guard, history, cluster, jobs):
 def update_work(guard, history, cluster, jobs):
     """Do what `update_age_guard` does, for a guard by one of the backlogs."""
     _count_work(guard, history, cluster, jobs)
-    return limit_by_backlog(
-        guard.factor[0], ALLOWANCE, guard.state[at.LARGEST_WORK], cluster.state[c.PROCESSORS]
-    )
+    backlog = guard.state[LARGEST_WORK] / cluster.state[c.PROCESSORS]
+    return guard.factor[0] * (ALLOWANCE + backlog)
 
 
 @kernel
 def _counts_work(guard):
-    return guard.code[0] == at.BACKLOG or guard.code[0] == at.SCALED_BACKLOG
+    return guard.code[0] == BACKLOG or guard.code[0] == SCALED_BACKLOG
 
 
 @kernel
@@ -227,26 +308,26 @@ def _count_work(guard, history, cluster, jobs):
 
     What has started in the last pass is looked at now, because starts may be undone after a pass.
     """
-    for job in guard.begun[: guard.state[at.BEGUN]]:
+    for job in guard.begun[: guard.state[BEGUN]]:
         runs = 0 <= cluster.start[job] <= now(cluster)
         if runs and cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
             _drop_work(guard, job)
-    guard.state[at.BEGUN] = 0
+    guard.state[BEGUN] = 0
     for job in finished(cluster):
         _drop_work(guard, job)
-    if guard.code[0] == at.SCALED_BACKLOG:
+    if guard.code[0] == SCALED_BACKLOG:
         count_runtimes(guard, cluster, jobs)
     first = new_from(cluster, guard.work, -1, guard.last_pass)
     for job in waiting(cluster)[first:]:
         if guard.work[job] < 0:
             guard.work[job] = jobs.size[job] * int(predict(guard, history, jobs, job))
-            guard.state[at.WAITING_WORK] += guard.work[job]
-    guard.state[at.LARGEST_WORK] = max(guard.state[at.LARGEST_WORK], guard.state[at.WAITING_WORK])
+            guard.state[WAITING_WORK] += guard.work[job]
+    guard.state[LARGEST_WORK] = max(guard.state[LARGEST_WORK], guard.state[WAITING_WORK])
 
 
 @kernel
 def _drop_work(guard, job):
-    guard.state[at.WAITING_WORK] -= max(guard.work[job], 0)
+    guard.state[WAITING_WORK] -= max(guard.work[job], 0)
     guard.work[job] = 0
 
 
@@ -261,5 +342,5 @@ def note_starts(guard, cluster):
 @kernel
 def note_start(guard, job):
     """Note a job that starts in this pass, for a guard by one of the backlogs."""
-    guard.begun[guard.state[at.BEGUN]] = job
-    guard.state[at.BEGUN] += 1
+    guard.begun[guard.state[BEGUN]] = job
+    guard.state[BEGUN] += 1

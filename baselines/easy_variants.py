@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any
 
 from bfenv.baselines import easy_pass, expression_order
-from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import find_order_or_expression, uses_history
 from bfenv.baselines.policy_names import expression
@@ -117,6 +117,7 @@ def make_easy(
     head_order = find_order_or_expression(order)
     backfill_order = find_order_or_expression(backfill or order, "backfill")
     check_choice("trial_runs_on", trial_runs_on, (False, True), error=PolicyError)
+    check_choice("guard_scale", guard_scale, GUARDS, error=PolicyError)
     check_weight(weight, head_order, backfill_order, positive=True)
     checked = Options(
         head_order,
@@ -126,7 +127,7 @@ def make_easy(
         predictor=predictor,
         weight=weight,
         shadow_intervals=-1 if shadow_intervals is None else shadow_intervals,
-        guard=_check_guard(guard, guard_scale),
+        guard=guard if guard is None else check_number("guard", guard, 0, error=PolicyError),
         guard_scale=guard_scale,
         backfill_estimate=_check_expression("backfill_estimate", backfill_estimate),
         trial=trial,
@@ -163,14 +164,6 @@ def make_easy(
 
 def _check(option: str, value: int | str, least: int) -> int:
     return check_integer(option, value, least, error=PolicyError)
-
-
-def _check_guard(guard: float | None, scale: str) -> float | None:
-    check_choice("guard_scale", scale, GUARDS, error=PolicyError)
-    if guard is None:
-        return None
-    check_number("guard", guard, 0, error=PolicyError)
-    return float(guard)
 
 
 def _check_expression(option: str, text: str | None) -> str | None:

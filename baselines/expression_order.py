@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard import note_starts, update_age_guard
-from bfenv.baselines.age_guard_state import AgeGuard, new_age_guard
+import bfenv.knowledge.user_history as h
+from bfenv.baselines.age_guard import AgeGuard, new_age_guard, note_starts, update_age_guard
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits, let_trials_run_on
 from bfenv.baselines.easy_pass import decide as easy_pass
@@ -31,14 +31,6 @@ from bfenv.knowledge.best_score import Scores, new_scores
 from bfenv.knowledge.expression_program import parse_expression, score_jobs
 from bfenv.knowledge.expressions import RUNTIME, suggest_quantity
 from bfenv.knowledge.priorities import EXPRESSION, ORDERS, Order, find_order
-from bfenv.knowledge.user_history import (
-    NAMES,
-    UserHistory,
-    count_jobs,
-    learn,
-    new_user_history,
-    note_age_limit,
-)
 
 
 class Memory(NamedTuple):
@@ -49,7 +41,7 @@ class Memory(NamedTuple):
     backfill: Scores
     belief: Scores  # the backfill estimate, seconds
     keep: Scores  # processors that a job leaves free when it starts
-    history: UserHistory
+    history: h.UserHistory
     guard: AgeGuard
     scored: np.ndarray  # (4,) bool: the queue's order, the backfill's, the belief, or the number of
     # processors to keep free is an expression
@@ -68,15 +60,15 @@ def decide(cluster, jobs, memory):
     """Prepare a pass of EASY, unless nothing can start, and make it."""
     let_trials_run_on(cluster, jobs, memory.easy.trial)
     if memory.learns[0]:
-        learn(memory.history, cluster, jobs)
+        h.learn(memory.history, cluster, jobs)
     limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
     memory.easy.queue.age_limit[0] = limit
-    note_age_limit(memory.history, limit)
+    h.note_age_limit(memory.history, limit)
     if memory.selects[0]:
         selection_pass(cluster, jobs, memory)
     else:
         if memory.scored[3] and free(cluster) > 0:
-            count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+            h.count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
             _score_queue(cluster, jobs, memory, memory.keep, memory.easy.keep, memory.valued[2])
         if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
             _score(cluster, jobs, memory)
@@ -87,7 +79,7 @@ def decide(cluster, jobs, memory):
 @kernel
 def _score(cluster, jobs, memory):
     """Write the expressions' values of the jobs that need them."""
-    count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+    h.count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
     if memory.scored[0]:
         number = memory.easy.queue.number
         _score_queue(cluster, jobs, memory, memory.queue, number, memory.valued[0])
@@ -150,9 +142,9 @@ def find_order_or_expression(
     if text in names:
         return find_order(text, option)
     words = re.fullmatch(r"[A-Za-z]\w*(-[A-Za-z]\w*)*", text)
-    if words and not set(text.split("-")) & set(NAMES):
-        known = f"known are {', '.join(names)}, and expressions in {', '.join(NAMES)}"
-        hint = suggest_quantity(text) if text == RUNTIME else suggest(text, [*names, *NAMES])
+    if words and not set(text.split("-")) & set(h.NAMES):
+        known = f"known are {', '.join(names)}, and expressions in {', '.join(h.NAMES)}"
+        hint = suggest_quantity(text) if text == RUNTIME else suggest(text, [*names, *h.NAMES])
         raise PolicyError(f"{option}: unknown order {text!r}; {hint or known}")
     program = parse_expression(text, option)
     return Order(
@@ -204,7 +196,7 @@ def new_memory(
         backfill,
         belief,
         keep,
-        history=new_user_history(jobs),
+        history=h.new_user_history(jobs),
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         scored=np.array([*scored, believes, options.keep is not None]),
         learns=np.array([learns]),

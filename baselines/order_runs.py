@@ -21,39 +21,11 @@ import numpy as np
 from bfenv.baselines.easy_variants import easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
-from bfenv.core.events import new_cluster
 from bfenv.core.jobs import Trace
-from bfenv.core.kernel import kernel
-from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.simulator import simulate
 
 METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "makespan")
-
-
-@kernel
-def measure(cluster, jobs, runtime, first, last, processors, result):
-    """Write the METRICS of the jobs first .. last - 1 of a run to `result`.
-
-    Sums are in trace order. Times are in seconds; utilization and makespan are from the first
-    submit time to the last end of these jobs.
-    """
-    slowdowns, busy, waits, longest, end = 0.0, 0.0, 0, 0, 0
-    for job in range(first, last):
-        waited = cluster.start[job] - jobs.submit[job]
-        slowdowns += bounded_slowdown(waited, runtime[job])
-        held = runtime[job]
-        if cluster.trial_end[job] >= 0:
-            held += cluster.trial_end[job] - cluster.trial_start[job]
-        busy += float(jobs.size[job]) * held
-        waits += waited
-        longest = max(longest, waited)
-        end = max(end, cluster.end[job])
-    makespan = end - jobs.submit[first]
-    result[0] = slowdowns / (last - first)
-    result[1] = waits / (last - first)
-    result[2] = longest
-    result[3] = busy / (processors * makespan)
-    result[4] = makespan
 
 
 Variant = str | Mapping[str, Any]
@@ -78,9 +50,8 @@ def run_orders(
         **options: Options of `easy` for all variants; those of a variant take precedence.
 
     Returns:
-        (k, len(METRICS)) float64. METRICS are from `bfenv.metrics`, in seconds, of the measured
-        jobs. The mean bounded slowdown may differ from it in the last digits, as it is summed in
-        another order.
+        (k, len(METRICS)) float64. METRICS are from `bfenv.metrics`, of the measured jobs: times are
+        in seconds; utilization and makespan are from the first submit time to the last end.
 
     Raises:
         PolicyError: If `easy` does not take the options, or the trace has requested start times,
@@ -97,22 +68,22 @@ def run_orders(
     """
     first = check_integer("first", first, 0, len(trace) - 1)
     last = check_integer("last", len(trace) if last is None else last, first + 1, len(trace))
-    if trace.jobs.requested_start.any():
-        raise PolicyError(f"EASY does not plan for the requested start times of {trace.name}")
-    policies = [_policy_of(variant, options) for variant in variants]
-    results = np.empty((len(policies), len(METRICS)))
-    for policy, result in zip(policies, results, strict=True):
-        cluster, jobs, truth = new_cluster(trace)
-        memory = new_memory(policy, jobs, trace.processors, seed)
-        if policy.run is not None:
-            policy.run(cluster, jobs, truth, memory)
-        measure(cluster, trace.jobs, trace.runtime, first, last, trace.processors, result)
+    results = np.empty((len(variants), len(METRICS)))
+    own = slice(first, last)
+    size, runtime, submit = trace.jobs.size[own], trace.runtime[own], trace.jobs.submit[own]
+    for variant, result in zip(variants, results, strict=True):
+        given = {"order": variant} if isinstance(variant, str) else dict(variant)
+        try:
+            policy = easy(**{**options, **given})
+        except TypeError as error:
+            raise PolicyError(f"not options of easy: {error}") from None
+        schedule = simulate(trace, policy, seed)
+        wait, tried = schedule.wait[own], schedule.trial_end[own] >= 0
+        trials = np.where(tried, schedule.trial_end[own] - schedule.trial_start[own], 0)
+        makespan = int(schedule.end[own].max() - submit[0])
+        busy = float(size @ (runtime + trials))
+        result[:] = (
+            bounded_slowdown(wait, runtime).mean(), wait.mean(), wait.max(),
+            busy / (trace.processors * makespan), makespan,
+        )  # fmt: skip
     return results
-
-
-def _policy_of(variant: Variant, options: Mapping[str, Any]) -> Policy:
-    given = {"order": variant} if isinstance(variant, str) else dict(variant)
-    try:
-        return easy(**{**options, **given})
-    except TypeError as error:
-        raise PolicyError(f"not options of easy: {error}") from None

@@ -22,6 +22,7 @@ from bfenv.baselines import (
     easy_variants,
     fcfs,
     los,
+    rlscheduler,
     selective,
     slack,
     speculative,
@@ -66,6 +67,7 @@ FILES: tuple[PolicyFile, ...] = (
     selective,
     slack,
     site,
+    rlscheduler,
 )
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}
@@ -159,7 +161,8 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
             lookahead=100)"; "module:object", a Policy or a function as `policy` takes it, in any
             module that can be imported; "module:function(option=value)", which calls a function
             that makes a policy; "family:argument", for an installed family that takes one, as in
-            "agent:NAME"; a Policy, which is passed through; a function, of which a policy is made.
+            "agent:NAME", and with options if it makes a family of that; a Policy, which is passed
+            through; a function, of which a policy is made.
             What has a colon in it is the name of the policy, too, so that the same text finds it
             again.
 
@@ -189,12 +192,14 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         return policies()[name]
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _entry_points():
-        made: Policy = _installed(prefix)(rest)
-        return made
-    found = import_object(name, PolicyError) if colon else _named(name)
+        found = _installed(prefix)(rest)
+        if isinstance(found, Policy):
+            return found
+    else:
+        found = import_object(name, PolicyError) if colon else _named(name)
     if isinstance(found, Policy):
         return replace(found, name=name) if colon else found
-    if colon:
+    if colon and prefix not in _entry_points():
         return make_policy(found, name=name)
     parameters = inspect.signature(found).parameters
     if all(parameter.default is not parameter.empty for parameter in parameters.values()):
@@ -219,10 +224,13 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     if name in policies() and name not in FAMILIES:
         known = ", ".join({**FAMILIES, **_entry_points()})
         raise PolicyError(f"{name} has no options; the names with options are {known}")
-    prefix, colon, _ = name.partition(":")
+    prefix, colon, rest = name.partition(":")
     if colon and prefix in _entry_points():
-        raise PolicyError(f"{name} has no options")
-    family = import_object(name, PolicyError) if colon else _named(name)
+        family = _installed(prefix)(rest)
+        if isinstance(family, Policy):
+            raise PolicyError(f"{name} has no options")
+    else:
+        family = import_object(name, PolicyError) if colon else _named(name)
     if not callable(family) or isinstance(family, Policy):
         raise PolicyError(f"{name} does not make policies from options: it is {_kind(family)}")
     parameters = inspect.signature(family).parameters

@@ -25,13 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 import bfenv.baselines.reservations as rs
-from bfenv.baselines.later_jobs import (
-    LaterJobs,
-    forget_later_jobs,
-    later_jobs_are_known,
-    new_later_jobs,
-    too_late,
-)
 from bfenv.baselines.policy_names import expression
 from bfenv.core.arguments import check_number
 from bfenv.core.cluster import may_start, now, start, waiting, wake_at
@@ -61,7 +54,6 @@ class Memory(NamedTuple):
     kind: np.ndarray  # (n,) int64: jobs of one size and estimate are of one kind
     refused: np.ndarray  # (n + 1,) int64: last job of the kind known to delay another too much; or
     # NONE
-    later: LaterJobs
 
 
 @kernel
@@ -77,7 +69,6 @@ def decide(cluster, jobs, memory):
             memory.kind[job] = group_of(memory.kinds, 0, jobs.size[job], jobs.estimate[job])
         memory.refused[memory.kind[job]] = rs.NONE
     next_start = rs.start_due(reservations, cluster, jobs)
-    forget_later_jobs(memory.later)
     for job in waiting(cluster):
         if (
             may_start(cluster, jobs, job)
@@ -89,7 +80,6 @@ def decide(cluster, jobs, memory):
             rs.forget(reservations, waiting(cluster))
             for other in waiting(cluster):
                 memory.refused[memory.kind[other]] = rs.NONE
-            forget_later_jobs(memory.later)
             next_start = rs.start_due(reservations, cluster, jobs)
     wake_at(cluster, next_start)
 
@@ -118,21 +108,19 @@ def update(reservations, cluster, jobs):
 def others_can_wait(cluster, jobs, memory, job):
     """Plan all others beside one job started now; return whether each is within its slack.
 
-    The plan ends with the first job that is not, or that shows that a later one will not be.
+    The plan ends with the first job that is not.
     If one is not, later jobs of the kind that would meet the same plan are refused with this job.
     Those are the ones that in this plan stand where their predecessor of the kind would have stood,
     had it been placed in its turn: exchange the two, and all else is as it was.
     """
-    tentative, kinds, later = memory.tentative, memory.kind, memory.later
+    tentative, kinds, guarantee = memory.tentative, memory.kind, memory.guarantee
     size, estimate, kind = jobs.size[job], jobs.estimate[job], kinds[job]
     rs.keep_running(tentative, cluster, jobs)
-    queue, guarantee = waiting(cluster), memory.guarantee
-    looks = later_jobs_are_known(later, tentative.openings, cluster, jobs, queue, guarantee)
     tentative.planned_start[job] = now(cluster)
     reserve(tentative.profile, size, now(cluster), now(cluster) + estimate)
     turn = rs.NONE  # where the predecessor of the kind would stand
     last = FOREVER  # the last job that would meet this plan: all, if its own turn never comes
-    for other in queue:
+    for other in waiting(cluster):
         if cluster.start[other] >= 0:
             continue
         if other == job:
@@ -142,13 +130,6 @@ def others_can_wait(cluster, jobs, memory, job):
         if anchor > guarantee[other]:
             memory.refused[kind] = last
             return False
-        if looks:
-            late = too_late(later, guarantee, other, anchor, job)
-            if late != rs.NONE:
-                memory.refused[kind] = min(last, late - 1) if kinds[late] == kind else last
-                return False
-        else:
-            later.placed[0] += 1
         if kinds[other] == kind and turn == anchor:
             turn, last = rs.first_fit(tentative, cluster, jobs, job), other
     return True
@@ -171,18 +152,16 @@ def new_memory(
 ) -> Memory:
     """Return an empty plan."""
     count = len(jobs.submit)
-    tentative = rs.new_reservations(jobs, processors)
     return Memory(
         by_priority=np.array([by_priority]),
         unit=np.array([min(float(unit), float(FOREVER))]),
         reservations=rs.new_reservations(jobs, processors),
-        tentative=tentative,
+        tentative=rs.new_reservations(jobs, processors),
         first_reservation=np.full(count, rs.NONE, dtype=np.int64),
         guarantee=np.full(count, rs.NONE, dtype=np.int64),
         kinds=new_groups(count),
         kind=np.zeros(count, dtype=np.int64),
         refused=np.full(count + 1, rs.NONE, dtype=np.int64),
-        later=new_later_jobs(jobs, tentative.openings),
     )
 
 

@@ -48,30 +48,11 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
-    "BackfillEnv",
-    "BackfillVectorEnv",
-    "BfenvError",
-    "Jobs",
-    "Policy",
-    "PolicyAgent",
-    "PolicyError",
-    "Schedule",
-    "Trace",
-    "UnknownNameError",
-    "WorkloadError",
-    "check_policy",
-    "find_policy",
-    "forecast_starts",
-    "load_workload",
-    "make_trace",
-    "metrics",
-    "policies",
-    "policy",
-    "read_swf",
-    "simulate",
-    "simulate_many",
-    "write_swf",
-]
+    "BackfillEnv", "BackfillVectorEnv", "BfenvError", "Jobs", "Policy", "PolicyAgent",
+    "PolicyError", "Schedule", "Trace", "UnknownNameError", "WorkloadError", "check_policy",
+    "find_policy", "forecast_starts", "load_workload", "make_trace", "metrics", "policies",
+    "policy", "read_swf", "simulate", "simulate_many", "write_swf",
+]  # fmt: skip
 
 
 if TYPE_CHECKING:

@@ -186,6 +186,7 @@ class Item:
     digits: int = 2  # decimals in tables
     unit: str = ""  # of the values
     legend: str = ""  # of a table with nothing printed
+    spread: bool = False  # whether cells show the 5th and 95th percentile of their seeds
     note: str = ""  # Markdown, below the verdict
 
     @property

@@ -238,6 +238,7 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "makespan": makespan,
         "utilization": utilization,
         "longest-wait": lambda one, *_: float(one.wait.max()),
+        "p95-bounded-slowdown-60": lambda one: float(np.percentile(bounded_slowdown(one, 60), 95)),
         "queue-length": mean_queue_length,
         "queue": _queue,
         "backfilled": lambda one: float(_backfills(one).backfilled.mean()),

@@ -8,7 +8,7 @@ from typing import Any
 from bfenv.core.files import write_atomically
 from bfenv.core.text import counted
 from reproductions.figures import write_figures
-from reproductions.item import Claim, Item, Pair, Paper, Run
+from reproductions.item import Claim, Extreme, Item, Pair, Paper, Run, Value
 from reproductions.results import FOLDER, Results
 from reproductions.rows import Row, write_rows
 from reproductions.verdict import (
@@ -175,6 +175,9 @@ def _cell(item: Item, one: CellVerdict | None, results: Results) -> str:
         mark = "✓" if found.high < 1 else "✗" if found.low > 1 else "~"
         return f"{found.value:.2f} ({found.low:.2f}–{found.high:.2f}) {mark}"
     ours = number(one.ours, item.digits)
+    if item.spread and isinstance(one.cell.value, Value | Extreme):
+        span = results.interval(one.cell.value)
+        ours += "" if span is None else " (" + "–".join(number(x, item.digits) for x in span) + ")"
     if one.theirs is None:
         return ours
     read = "≈" if one.theirs.read else ""

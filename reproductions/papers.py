@@ -4,15 +4,20 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from bfenv.core.errors import UnknownNameError
+from reproductions.hpcopt import HPCOPT
 from reproductions.item import Item, Paper
 from reproductions.klusacek_rudova import KLUSACEK_RUDOVA
 from reproductions.lawson_smirni2002 import LAWSON_SMIRNI2002
+from reproductions.rlscheduler import RLSCHEDULER
 from reproductions.shmueli_los2003 import SHMUELI_LOS2003
 from reproductions.tsafrir2010 import TSAFRIR2010
 from reproductions.twenty_years import TWENTY_YEARS
 from reproductions.zotkin2000 import ZOTKIN2000
 
-_ALL = ZOTKIN2000, KLUSACEK_RUDOVA, TSAFRIR2010, LAWSON_SMIRNI2002, SHMUELI_LOS2003, TWENTY_YEARS
+_ALL = (
+    ZOTKIN2000, KLUSACEK_RUDOVA, TSAFRIR2010, LAWSON_SMIRNI2002, SHMUELI_LOS2003, TWENTY_YEARS,
+    RLSCHEDULER, HPCOPT,
+)  # fmt: skip
 PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _ALL})
 
 

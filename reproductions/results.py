@@ -96,7 +96,7 @@ class Results:
 
     def _extreme(self, value: Extreme) -> float | None:
         if value.kind in ("low", "high"):
-            span = self.interval(value.values[0])
+            span = self.interval(value)
             return None if span is None else span[value.kind == "high"]
         known = [one for one in map(self.number, value.values) if isinstance(one, float)]
         if not known or len(known) < len(value.values):
@@ -115,12 +115,19 @@ class Results:
         value, low, high = (float(np.exp(one)) for one in found[:3])
         return Interval(value, low, high, len(logs))
 
-    def interval(self, value: Value) -> tuple[float, float] | None:
+    def interval(self, value: Value | Extreme) -> tuple[float, float] | None:
         """Return low and high: of the measure's own interval, or 5th and 95th percentile of seeds.
 
-        They are in the printed unit, and None if there is no interval.
+        They are in the printed unit, and None if there is no interval. A seed of several values has
+        their mean.
         """
-        found = self.seeds(value)
+        if isinstance(value, Extreme):
+            each = [self.seeds(one) or [None] for one in value.values]
+            known = not any(None in seeds for seeds in each)
+            found = np.mean(each, axis=0).tolist() if known else None
+            value = value.values[0]
+        else:
+            found = self.seeds(value)
         if not found or None in found:
             return None
         if isinstance(found[0], list):

@@ -100,7 +100,11 @@ class EvolutionSearch:
         if starts:
             self.start, self.write = _formula(starts[0])
         elif hidden:
-            self.start, self.write = _network(generator, hidden), network_order
+            rows = np.zeros((hidden, 2 + len(FEATURES)))  # a network close to the linear order
+            rows[:, 0] = -1.0  # 1 / (1 + exp(x)) falls with x
+            rows[:, 2:] = 0.3 * np.array(list(FEATURES.values()))
+            rows[:, 1:] += 0.05 * generator.standard_normal(rows[:, 1:].shape)
+            self.start, self.write = rows.reshape(-1), network_order
         else:
             self.start, self.write = np.array(list(FEATURES.values())), linear_order
         first = np.concatenate([self.start, np.full(len(template.tuned), 0.5)])
@@ -127,7 +131,7 @@ class EvolutionSearch:
         for vector in self._asked:
             # a place on the whole line, folded into [0, 1]
             point = tuple(float(abs((place + 1.0) % 2.0 - 1.0)) for place in vector[count:])
-            policies.append(self.template.policy([self.write(vector[:count])], point))
+            policies.append(self.template.policy(self.write(vector[:count]), point))
         return policies
 
     def tell(self, scores: list[float]) -> None:
@@ -147,15 +151,6 @@ def _formula(text: str) -> tuple[np.ndarray, Write]:
         return tree_text(with_numbers(tree, lambda i, _: float(f"{scaled[i]:.{DIGITS}g}")))
 
     return np.zeros(len(numbers)), write
-
-
-def _network(generator: np.random.Generator, hidden: int) -> np.ndarray:
-    """Return the weights of a network that is close to the linear scorer's order."""
-    rows = np.zeros((hidden, 2 + len(FEATURES)))
-    rows[:, 0] = -1.0  # 1 / (1 + exp(x)) falls with x
-    rows[:, 2:] = 0.3 * np.array(list(FEATURES.values()))
-    rows[:, 1:] += 0.05 * generator.standard_normal(rows[:, 1:].shape)
-    return rows.reshape(-1)
 
 
 def import_cma() -> Any:

@@ -5,6 +5,7 @@ and N. F. McPhee, "A Field Guide to Genetic Programming", 2008, sections 11.3 an
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,13 +26,6 @@ STARTS = (
     "user_runtime * size",
     "same_estimate_runtime - wait",
 )
-BELIEFS = (  # for other options
-    "likely_runtime",
-    "0.9 * prediction",
-    "prediction",
-    "estimate",
-    "same_estimate_runtime",
-)
 TOURNAMENT = 4  # individuals
 ELITE = 3  # individuals that stay as they are
 CROSSOVER = 0.45  # share of the offspring; the others are mutated
@@ -40,9 +34,9 @@ STEP = 0.15  # standard deviation of a tuned option's change, in units of its ra
 
 
 class Individual(NamedTuple):
-    """The expressions that are searched for, and where the tuned numbers are in their ranges."""
+    """An order, and where the tuned numbers are in their ranges."""
 
-    trees: tuple[tr.Tree, ...]
+    tree: tr.Tree
     point: tuple[float, ...]
 
 
@@ -58,20 +52,15 @@ class GeneticSearch:
         limits: tr.Limits = tr.Limits(),  # noqa: B008  # it is immutable
     ) -> None:
         self.template, self.generator, self.limits = template, generator, limits
-        orders, beliefs = (
-            [
-                tree
-                for tree in map(tr.parse_tree, texts)
-                if tr.names_of(tree) <= set(limits.quantities)
-            ]
-            for texts in ((*starts, *STARTS), BELIEFS)
-        )
-        orders = orders[:population]
+        orders = [
+            tree
+            for tree in map(tr.parse_tree, (*starts, *STARTS))
+            if tr.names_of(tree) <= set(limits.quantities)
+        ]
         self.population = []
-        for i, order in enumerate(orders):
-            others = (beliefs[i % len(beliefs)],) * (len(template.searched) - 1)
+        for order in orders[:population]:
             point = tuple(map(tr.rounded, generator.random(len(template.tuned)).tolist()))
-            self.population.append(Individual((order, *others), point))
+            self.population.append(Individual(order, point))
         while len(self.population) < population:
             known = self.population[int(generator.integers(len(self.population)))]
             if generator.random() < 0.5:
@@ -82,15 +71,14 @@ class GeneticSearch:
     def ask(self) -> list[str]:
         """Return the expressions of the population's policies."""
         return [
-            self.template.policy(list(map(tr.tree_text, each.trees)), each.point)
-            for each in self.population
+            self.template.policy(tr.tree_text(each.tree), each.point) for each in self.population
         ]
 
     def tell(self, scores: list[float]) -> None:
         """Make the next generation, given the score of each individual; lower is better."""
         generator = self.generator
         cost = [
-            score + PARSIMONY * sum(map(tr.size, each.trees))
+            score + PARSIMONY * tr.size(each.tree)
             for score, each in zip(scores, self.population, strict=True)
         ]
         ranked = sorted(range(len(cost)), key=lambda i: (cost[i], i))
@@ -102,46 +90,27 @@ class GeneticSearch:
             winners = (generator.integers(len(ranked), size=TOURNAMENT).min() for _ in range(2))
             one, other = (self.population[ranked[int(place)]] for place in winners)
             if generator.random() < CROSSOVER:
-                self._cross(chosen, one, other)
+                crossed = partial(tr.crossed, generator, other=other.tree)
+                self._vary(chosen, one, crossed)
             else:
                 self._vary(chosen, one, lambda tree: tr.mutated(generator, tree, self.limits))
         self.population = chosen
-
-    def _cross(self, chosen: list[Individual], one: Individual, other: Individual) -> None:
-        """Add an offspring of two individuals; with several trees, it may take one as it is."""
-        if len(one.trees) > 1 and self.generator.random() < 0.3:
-            k = int(self.generator.integers(len(one.trees)))
-            trees = (*one.trees[:k], other.trees[k], *one.trees[k + 1 :])
-            self._add(chosen, trees, other.point)
-            return
-        k = int(self.generator.integers(len(one.trees)))
-        donor = other.trees[k]
-        self._vary(chosen, one, lambda tree: tr.crossed(self.generator, tree, donor), k)
 
     def _vary(
         self,
         chosen: list[Individual],
         one: Individual,
         change: Callable[[tr.Tree], tr.Tree],
-        k: int | None = None,
     ) -> None:
-        """Add an individual with one of its trees changed, and perhaps its point."""
-        if k is None:
-            k = int(self.generator.integers(len(one.trees)))
-        trees = (*one.trees[:k], tr.simplified(change(one.trees[k])), *one.trees[k + 1 :])
-        point = one.point
+        """Add an individual with its tree changed, and perhaps its point.
+
+        It is left out if it is too large or there already.
+        """
+        tree, point, limits = tr.simplified(change(one.tree)), one.point, self.limits
         if self.generator.random() < 0.5:
             moved = np.array(point) + STEP * self.generator.normal(size=len(point))
             point = tuple(tr.rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())
-        self._add(chosen, trees, point)
-
-    def _add(
-        self, chosen: list[Individual], trees: tuple[tr.Tree, ...], point: tuple[float, ...]
-    ) -> None:
-        """Add an individual, unless it is too large or there already."""
-        limits, made = self.limits, Individual(trees, point)
-        small = all(
-            tr.size(tree) <= limits.nodes and tr.depth(tree) <= limits.depth for tree in trees
-        )
-        if small and isinstance(trees[0], tuple) and made not in chosen:
+        made = Individual(tree, point)
+        small = tr.size(tree) <= limits.nodes and tr.depth(tree) <= limits.depth
+        if small and isinstance(tree, tuple) and made not in chosen:
             chosen.append(made)

@@ -11,28 +11,33 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.search.cases import Case, make_cases
+from bfenv.agents.card import POLICY, Card
+from bfenv.agents.search.cases import Case, CaseSet, make_cases
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
-from bfenv.agents.search.objective import Score, combine, score_policies
-from bfenv.agents.search.search_result import FORMAT, rank, select, write_result
+from bfenv.agents.search.objective import WAIT_MARGIN, Score, combine, score_policies
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_of, parse_tree
-from bfenv.agents.seen_jobs import encode_span, searched_spans
+from bfenv.agents.seen_jobs import decode_span, encode_span, searched_spans
+from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.core.policy import COMPLETION, TRIALS
 from bfenv.core.versions import versions
 from bfenv.parallel.sweep import check_workers, connect
 from bfenv.workloads.load import load_workload
+
+FORMAT = "bfenv search 1"
+FINALISTS = 8  # candidates that are scored on the large cases
 
 
 class Journal:
@@ -220,55 +225,9 @@ def _search(
         "training": training,
         "versions": versions() | ({"cma": version("cma")} if settings.method == "cma-es" else {}),
     }
-    write_result(out, result)
+    text = json.dumps(result, indent=1, allow_nan=False)
+    write_atomically(out / "result.json", text.encode() + b"\n")
     return result
-
-
-def run_seeds(
-    settings: SearchSettings,
-    out: Path,
-    *,
-    seeds: int = 1,
-    generations: int | None = None,
-    budget: float | None = None,
-    done: Callable[[Progress, int], None] = lambda progress, number: None,
-    **workers: Any,
-) -> dict[str, Any]:
-    """Search with several seeds, each for its part of the budget; write and return the best result.
-
-    Args:
-        settings, generations: As of `run_search`.
-        out: Folder of the search. With several seeds, each has a folder in it.
-        seeds: How many, from `settings.seed`.
-        budget: Seconds of all seeds together.
-        done: Called after each generation, with the number of the search, from 0.
-        **workers: As of `run_search`.
-
-    Raises:
-        BfenvError: As `run_search` does.
-    """
-    check_integer("seeds", seeds, 1)
-    if budget is not None:
-        check_number("budget", budget, positive=True)
-    results = []
-    for k in range(seeds):
-
-        def numbered(progress: Progress, k: int = k) -> None:
-            done(progress, k)
-
-        result = run_search(
-            replace(settings, seed=settings.seed + k),
-            out if seeds == 1 else out / f"seed-{settings.seed + k}",
-            generations=generations,
-            budget=None if budget is None else budget / seeds,
-            done=numbered,
-            **workers,
-        )
-        results.append(result)
-    best = min(results, key=lambda result: rank(Score(**result["score"])))
-    if seeds > 1:
-        write_result(out, best)
-    return best
 
 
 def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
@@ -289,7 +248,7 @@ def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
 
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
-    template = read_template(settings.options, settings.searched)
+    template = read_template(settings.options)
     if settings.method == "gp":
         limits = Limits(quantities=quantities_of(settings.workloads, template.has_trials))
         for start in settings.starts:
@@ -307,4 +266,64 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
         settings.starts,
         settings.hidden,
         settings.covariance,
+    )
+
+
+def rank(score: Score) -> tuple[bool, float]:
+    """Return the sort key of candidates: those beyond WAIT_MARGIN come last."""
+    return score.wait_ratio > WAIT_MARGIN, score.value
+
+
+def select(
+    known: dict[str, Score], cases: CaseSet, tolerated_wait: float, workers: dict[str, Any]
+) -> dict[str, Any]:
+    """Score the FINALISTS on the large cases; return the best, with its scores.
+
+    * `known`: the scores of candidates on the validation cases.
+    * `cases`, `tolerated_wait`: as `combine` takes them.
+    * `workers`: where to run, see `bfenv.parallel.run_tasks`.
+    """
+    finalists = sorted(known, key=lambda policy: (rank(known[policy]), policy))[:FINALISTS]
+    outcomes = score_policies(finalists, cases.whole, **workers)
+    final = [combine(cases.whole, each, tolerated_wait) for each in outcomes]
+    best = min(range(len(finalists)), key=lambda i: (rank(final[i]), i))
+    return {
+        "policy": finalists[best],
+        "score": final[best]._asdict(),
+        "validation": known[finalists[best]]._asdict(),
+        "cases": [
+            case._asdict() | outcome._asdict()
+            for case, outcome in zip(cases.whole, outcomes[best], strict=True)
+        ],
+    }
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read the result of a search.
+
+    Raises BfenvError if the file cannot be read, or is none.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BfenvError(f"{path}: is not the result of a search: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise BfenvError(f"{path}: is not the result of a search of format {FORMAT!r}")
+    return content
+
+
+def result_card(name: str, what: str, result: dict[str, Any]) -> Card:
+    """Return the card of a search's result, without scores."""
+    keys = ("command", "generations", "candidates", "score", "validation", "settings")
+    return Card(
+        name=name,
+        division=TRIALS if find_policy(result["policy"]).trials else COMPLETION,
+        kind=POLICY,
+        what=what,
+        policy=result["policy"],
+        found={key: result[key] for key in keys},
+        trained_on=tuple(map(decode_span, result["training"])),
+        versions=result["versions"],
     )

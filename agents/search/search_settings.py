@@ -10,7 +10,6 @@ from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 
 METHODS = ("gp", "cma-es")
-SEARCHED = ("order", "backfill_estimate", "backfill")
 OPTIONS = (  # of the command that are written alike
     "split", "slice_jobs", "shakes", "shake_seconds", "method", "options", "hidden", "covariance",
     "population", "cases", "tolerated_wait",
@@ -25,8 +24,6 @@ class SearchSettings:
         workloads, loads, split, slice_jobs, shakes, shake_seconds: The jobs, see `make_cases`.
         method: "gp" or "cma-es".
         options: Options of `easy` that candidates have, see `read_template`.
-        searched: Options of `easy` to find expressions for, the order first; "cma-es" finds only
-            the order.
         starts: Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers
             of one instead of the weights of a scorer.
         hidden: Hidden units of the scorer of "cma-es"; 0 is linear.
@@ -47,7 +44,6 @@ class SearchSettings:
     shake_seconds: int = 5 * MINUTE
     method: str = "gp"
     options: str = ""
-    searched: tuple[str, ...] = ("order",)
     starts: tuple[str, ...] = ()
     hidden: int = 0
     covariance: str = "full"
@@ -71,13 +67,6 @@ class SearchSettings:
             raise BfenvError("hidden units belong to the method cma-es")
         if self.covariance != "full" and self.method != "cma-es":
             raise BfenvError("a covariance belongs to the method cma-es")
-        if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
-            raise BfenvError(
-                f"besides order, a search takes {' and '.join(SEARCHED[1:])}; got "
-                f"{', '.join(self.searched)}"
-            )
-        if self.method == "cma-es" and len(self.searched) > 1:
-            raise BfenvError("cma-es searches only for the order; tune other options by ranges")
         for name, least in (
             ("slice_jobs", 1), ("shakes", 1), ("shake_seconds", 0), ("population", 4), ("cases", 1),
             ("seed", 0),
@@ -100,8 +89,6 @@ class SearchSettings:
             if getattr(self, name) != getattr(defaults, name):
                 option = "--" + name.removesuffix("_seconds").replace("_", "-")
                 words += [option, str(getattr(self, name))]
-        for option in self.searched[1:]:
-            words += ["--also", option]
         for start in self.starts:
             words += ["--start", start]
         words += ["--seed", str(self.seed), "--generations", str(generations), "--out", "DIR"]

@@ -7,7 +7,6 @@ scale, to whole numbers as the limits are. Numbers within expressions are tuned 
 
 import math
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from bfenv.baselines.registry import find_policy
@@ -31,49 +30,41 @@ class Range(NamedTuple):
 
 
 class Template(NamedTuple):
-    """Options of `easy` as text: expressions that are searched for, and numbers that are tuned."""
+    """Options of `easy` as text: an order that is searched for, and numbers that are tuned."""
 
     options: str = ""  # of which nothing but numbers changes; each range is replaced by {}
     tuned: tuple[Range, ...] = ()
-    searched: tuple[str, ...] = ("order",)  # options that are expressions, searched for
 
     @property
     def has_trials(self) -> bool:
         """Whether the options start jobs for a trial first."""
-        some = self.policy(["estimate"] * len(self.searched), (0.0,) * len(self.tuned))
-        return find_policy(some).trials
+        return find_policy(self.policy("estimate", (0.0,) * len(self.tuned))).trials
 
-    def policy(self, expressions: Sequence[str], point: tuple[float, ...] = ()) -> str:
+    def policy(self, order: str, point: tuple[float, ...] = ()) -> str:
         """Return the expression of a policy.
 
-        * `expressions`: one for each option in `searched`.
+        * `order`: the expression of the order.
         * `point`: where each tuned number is in its range, from 0 to 1.
         """
         values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]
-        items = [
-            f"{option}='{text}'" for option, text in zip(self.searched, expressions, strict=True)
-        ]
-        if self.options:
-            items.append(self.options.format(*values))
-        return f"easy({', '.join(items)})"
+        others = f", {self.options.format(*values)}" if self.options else ""
+        return f"easy(order='{order}'{others})"
 
 
-def read_template(text: str, searched: tuple[str, ...] = ("order",)) -> Template:
+def read_template(text: str) -> Template:
     """Read the options of a template.
 
-    Raises BfenvError if a range is not of two positive numbers, an option that is searched for is
-    given, or `easy` does not take the options.
+    Raises BfenvError if a range is not of two positive numbers, an order is given, or `easy` does
+    not take the options.
     """
-    given = parse_name(f"easy({text})").options
-    for option in searched:
-        if option in given:
-            raise BfenvError(f"options: {option} is what the search looks for")
+    if "order" in parse_name(f"easy({text})").options:
+        raise BfenvError("options: order is what the search looks for")
     ranges = tuple(map(_range, RANGE.finditer(text)))
-    template = Template(RANGE.sub("{}", text), ranges, searched)
+    template = Template(RANGE.sub("{}", text), ranges)
     if template.options.count("{") != len(template.tuned) or "}" in RANGE.sub("", text):
         raise BfenvError(f"options: expected ranges like {{0.5:2}} in {text!r}")
     for corner in (0.0, 1.0):
-        find_policy(template.policy(["estimate"] * len(searched), (corner,) * len(template.tuned)))
+        find_policy(template.policy("estimate", (corner,) * len(template.tuned)))
     return template
 
 

@@ -1,7 +1,5 @@
 """Learning curves: the validation scores of trainings, as data and as a picture."""
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +8,7 @@ import numpy as np
 from bfenv.agents.training.run_folder import read_progress
 from bfenv.agents.training.settings import NAMES, find_settings
 from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
 
@@ -53,11 +52,7 @@ def read_curves(folder: Path) -> list[Point]:
 
 def curves_csv(points: list[Point]) -> str:
     """Return the points as CSV."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(Point._fields)
-    writer.writerows(points)
-    return buffer.getvalue()
+    return csv_text(Point._fields, points)
 
 
 def draw_curves(points: list[Point], path: Path) -> None:

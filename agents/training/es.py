@@ -10,8 +10,7 @@ from bfenv.agents.card import write_card
 from bfenv.agents.search.cases import make_cases
 from bfenv.agents.search.evolution import import_cma
 from bfenv.agents.search.objective import WAIT_MARGIN
-from bfenv.agents.search.search_result import result_card
-from bfenv.agents.search.search_run import Progress, run_search
+from bfenv.agents.search.search_run import Progress, result_card, run_search
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.training.run_folder import Report, RunFolder

@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy as np
 
+import bfenv.knowledge.expression_program as xp
 from bfenv.core.cluster import now
 from bfenv.core.kernel import kernel
 from bfenv.envs.batch_state import cluster_of, history_of, jobs_of
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.vector import BackfillVectorEnv
-from bfenv.knowledge.expression_program import (
-    CHUNK,
-    evaluate,
-    new_columns,
-    parse_expression,
-    write_waits,
-)
 from bfenv.knowledge.user_history import count_jobs
 
 UNKNOWN = -1  # a version that no column has
@@ -40,10 +34,10 @@ class OrderTeacher:
     """
 
     def __init__(self, order: str, age: float, weight: float, envs: BackfillVectorEnv) -> None:
-        self._program = parse_expression(order, "warm_start")
+        self._program = xp.parse_expression(order, "warm_start")
         self._batch, self._age, self._weight = envs.batch, age, weight
         longest = max(map(len, envs.batch.source.traces))
-        self._columns = new_columns(self._program, longest)
+        self._columns = xp.new_columns(self._program, longest)
 
     def act(self, mask: np.ndarray) -> np.ndarray:
         """Return an action in every environment, (N,) int64, given the (N, window + 1) mask."""
@@ -86,13 +80,13 @@ def choose(
         first = 0
         while first < window and slots[first] >= 0:
             last = first
-            while last < min(window, first + CHUNK) and slots[last] >= 0:
+            while last < min(window, first + xp.CHUNK) and slots[last] >= 0:
                 last += 1
             part = slots[first:last]
             for job in part:  # what is known of it is that of another environment
                 columns.version[job, 0] = columns.version[job, 1] = UNKNOWN
-            write_waits(program, cluster, jobs, part)
-            evaluate(program, columns, history, cluster, jobs, part)
+            xp.write_waits(program, cluster, jobs, part)
+            xp.evaluate(program, columns, history, cluster, jobs, part)
             for slot in range(first, last):
                 waited = now(cluster) - jobs.submit[slots[slot]]
                 value = program.stack[0, slot - first] - weight * max(0.0, waited / limit - age)

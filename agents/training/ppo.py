@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+import bfenv.agents.training.networks as nw
 from bfenv.agents.card import NETWORK, Card, acting_settings, division_of_settings
 from bfenv.agents.network_agent import save_network
 from bfenv.agents.seen_jobs import spans_of
@@ -32,13 +33,6 @@ from bfenv.agents.training.adam import Adam
 from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.group_credit import group_advantages, group_seeds
-from bfenv.agents.training.networks import (
-    OBSERVATION,
-    Scorer,
-    best_actions,
-    check_device,
-    new_network,
-)
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.packed_passes import new_actor
 from bfenv.agents.training.run_folder import Progress, Report, RunFolder, Validation
@@ -52,13 +46,13 @@ class Learner(NamedTuple):
     """A network, and what changes its weights."""
 
     settings: TrainSettings
-    network: Scorer
+    network: nw.Scorer
     actor: Actor  # which acts with it
     optimizer: Adam
     generator: torch.Generator  # of actions, and of the order in which choices are learned from
 
     @property
-    def state(self) -> tuple[Scorer, Adam, torch.Generator]:
+    def state(self) -> tuple[nw.Scorer, Adam, torch.Generator]:
         """What a checkpoint holds of it."""
         return self.network, self.optimizer, self.generator
 
@@ -105,7 +99,7 @@ def train(
     another training in it.
     """
     torch.set_num_threads(settings.threads)
-    check_device(settings.device)
+    nw.check_device(settings.device)
     envs = make_envs(settings)  # before the folder, so wrong settings leave nothing behind
     teacher = None
     if settings.warm_start is not None:
@@ -150,7 +144,7 @@ def train(
 def new_learner(settings: TrainSettings, batch: EnvBatch) -> Learner:
     """Make a network with random weights for these environments, and its optimizer."""
     torch.manual_seed(settings.seed)
-    network = new_network(settings.network, batch, settings.hidden).to(settings.device)
+    network = nw.new_network(settings.network, batch, settings.hidden).to(settings.device)
     optimizer = Adam(network, settings.learning_rate, settings.max_grad_norm)
     actor = new_actor(network)  # after Adam, which moves the weights
     generator = torch.Generator().manual_seed(settings.seed)
@@ -162,7 +156,7 @@ def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
     space: Any = episodes.envs.single_observation_space  # a Dict, since it is not flat
     shape = (settings.num_steps, settings.num_envs)
     numbers = partial(np.zeros, dtype=np.float32)
-    queue, profile, cluster = (numbers((*shape, *space[key].shape)) for key in OBSERVATION)
+    queue, profile, cluster = (numbers((*shape, *space[key].shape)) for key in nw.OBSERVATION)
     return Rollout(
         queue,
         profile,
@@ -221,7 +215,7 @@ def collect(
         value, log_prob = np.zeros(count, np.float32), np.zeros(count, np.float32)
         where = choice.nonzero()[0]
         if teacher is None and len(where):
-            queue, profile, cluster = (episodes.observation[key] for key in OBSERVATION)
+            queue, profile, cluster = (episodes.observation[key] for key in nw.OBSERVATION)
             seen = States(queue, profile, cluster, mask)
             drawn = learner.actor.act(seen, where, uniform[t][where])
             action[where], log_prob[where], value[where] = drawn
@@ -230,7 +224,7 @@ def collect(
             break
         if teacher is not None:
             action = teacher.act(mask)
-        for key in OBSERVATION:
+        for key in nw.OBSERVATION:
             getattr(rollout, key)[t] = episodes.observation[key]
         rollout.mask[t] = mask
         step = episodes.step(action)
@@ -402,7 +396,7 @@ def judge(
     learner: Learner, progress: Progress, validation: Validation, run: RunFolder, batch: EnvBatch
 ) -> None:
     """Score the network on validation; write it as the agent if it is the best so far."""
-    score, settings = validation.score(partial(best_actions, learner.network)), learner.settings
+    score, settings = validation.score(partial(nw.best_actions, learner.network)), learner.settings
     if not progress.validated(score):
         return
     steps = progress.update * settings.num_envs * settings.num_steps

@@ -161,7 +161,14 @@ class RunFolder:
         self.checkpoint = path / "checkpoint.npz"
         self.agent = path / "agent.json"
         self._settings = path / "settings.yaml"
-        writer = _summary_writer() if tensorboard else None  # if it fails, nothing is left behind
+        writer: Any = None
+        if tensorboard:  # before the folder: if it fails, nothing is left behind
+            try:
+                from torch.utils.tensorboard import SummaryWriter as writer
+            except ImportError as error:
+                raise BfenvError(
+                    "--tensorboard needs TensorBoard: pip install tensorboard"
+                ) from error
         path.mkdir(parents=True, exist_ok=True)
         if self._settings.exists():
             if not resume:
@@ -209,11 +216,3 @@ def read_progress(path: Path) -> list[dict[str, str]]:
         return []
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
-
-
-def _summary_writer() -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise BfenvError("--tensorboard needs TensorBoard: pip install tensorboard") from error
-    return SummaryWriter

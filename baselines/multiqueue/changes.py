@@ -5,13 +5,6 @@ reservations, and every pivot or trial with a promised start.
 """
 
 import bfenv.baselines.multiqueue.memory as at
-from bfenv.baselines.multiqueue.memory import (
-    length_of,
-    next_priority,
-    note_stage,
-    partition_of,
-    stage_of,
-)
 from bfenv.baselines.reservations import NONE, bring_up_to_now, move_up
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
 from bfenv.core.jobs import FOREVER
@@ -33,7 +26,7 @@ def promise(cluster, jobs, memory, job):
         for other in waiting(cluster):
             if promised_start[other] != NONE and priority[other] < priority[job]:
                 _take_out(cluster, jobs, memory, other)
-    size, length = jobs.size[job], length_of(cluster, jobs, memory, job)
+    size, length = jobs.size[job], at.length_of(cluster, jobs, memory, job)
     if promised_start[job] == NONE:
         promised_start[job] = place(memory.promises.profile, size, length, now(cluster))
     elif move_up(memory.promises, job, size, length, now(cluster)):
@@ -47,17 +40,17 @@ def promise(cluster, jobs, memory, job):
 def put_back(cluster, jobs, memory, above):
     """Put promises of priorities below `above` into the profile; drop those without room."""
     profile, promised_start = memory.promises.profile, memory.promises.planned_start
-    priority = next_priority(cluster, jobs, memory, above)
+    priority = at.next_priority(cluster, jobs, memory, above)
     while priority > at.NO_PRIORITY:
         for job in waiting(cluster):
             if promised_start[job] == NONE or jobs.priority[job] != priority:
                 continue
-            begin, length = promised_start[job], length_of(cluster, jobs, memory, job)
+            begin, length = promised_start[job], at.length_of(cluster, jobs, memory, job)
             if begin >= now(cluster) and fits(profile, jobs.size[job], length, begin):
                 reserve(profile, jobs.size[job], begin, begin + length)
             else:
                 promised_start[job] = NONE
-        priority = next_priority(cluster, jobs, memory, priority)
+        priority = at.next_priority(cluster, jobs, memory, priority)
 
 
 @kernel
@@ -73,7 +66,7 @@ def withdraw(cluster, jobs, memory, job):
 def _take_out(cluster, jobs, memory, job):
     """Release what the profile holds, from now on, for a promised start."""
     begin = memory.promises.planned_start[job]
-    end = begin + length_of(cluster, jobs, memory, job)
+    end = begin + at.length_of(cluster, jobs, memory, job)
     if end > now(cluster):
         release(memory.promises.profile, jobs.size[job], max(begin, now(cluster)), end)
 
@@ -210,8 +203,8 @@ def _find_new(cluster, jobs, memory):
     while first_new > 0 and queue[first_new - 1] >= state[at.SEEN]:
         first_new -= 1
     for job in queue[first_new:]:
-        note_stage(jobs, memory, job)
-        if stage_of(cluster, memory, job) == at.TO_BE_TRIED:
+        at.note_stage(jobs, memory, job)
+        if at.stage_of(cluster, memory, job) == at.TO_BE_TRIED:
             memory.untried[state[at.UNTRIED]] = job
             state[at.UNTRIED] += 1
         state[at.LOWEST] = min(state[at.LOWEST], jobs.priority[job])
@@ -227,8 +220,8 @@ def _find_pivots(cluster, jobs, memory):
         pivot_p = NONE
         for job in waiting(cluster):
             if (
-                partition_of(memory.partitions, jobs, job) != p
-                or stage_of(cluster, memory, job) != at.QUEUED
+                at.partition_of(memory.partitions, jobs, job) != p
+                or at.stage_of(cluster, memory, job) != at.QUEUED
             ):
                 continue
             if pivot_p == NONE or jobs.priority[job] > jobs.priority[pivot_p]:

@@ -41,14 +41,6 @@ from typing import Any
 
 import bfenv.baselines.multiqueue.memory as at
 from bfenv.baselines.multiqueue.changes import promise, remember, update
-from bfenv.baselines.multiqueue.memory import (
-    new_memory,
-    next_priority,
-    partition_of,
-    reassign_processors,
-    records,
-    stage_of,
-)
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer
@@ -79,7 +71,7 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
     """Consider the trials and the queued jobs from these positions on, by priority."""
     if memory.any_requested[0]:
         _start_reservations(cluster, jobs, memory)
-    priority = next_priority(cluster, jobs, memory, FOREVER)
+    priority = at.next_priority(cluster, jobs, memory, FOREVER)
     while priority > at.NO_PRIORITY:
         _execute_speculatively(cluster, jobs, memory, priority, first_trial)
         for job in waiting(cluster)[first_job:]:
@@ -87,10 +79,10 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
             if (
                 (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
                 and jobs.priority[job] == priority
-                and stage_of(cluster, memory, job) == at.QUEUED
+                and at.stage_of(cluster, memory, job) == at.QUEUED
             ):
                 _consider(cluster, jobs, memory, job)
-        priority = next_priority(cluster, jobs, memory, priority)
+        priority = at.next_priority(cluster, jobs, memory, priority)
 
 
 @kernel
@@ -125,13 +117,13 @@ def _execute_speculatively(cluster, jobs, memory, priority, first):
 @kernel
 def _is_pivot(jobs, memory, job):
     """Return whether a queued job is the pivot of its partition, or would become it."""
-    return memory.pivot[partition_of(memory.partitions, jobs, job)] in (job, NONE)
+    return memory.pivot[at.partition_of(memory.partitions, jobs, job)] in (job, NONE)
 
 
 @kernel
 def _consider(cluster, jobs, memory, job):
     """The loop of Figure 2 for one queued job."""
-    p = partition_of(memory.partitions, jobs, job)  # line 1
+    p = at.partition_of(memory.partitions, jobs, job)  # line 1
     if memory.pivot[p] == NONE:  # line 2
         memory.pivot[p] = job
     if job == memory.pivot[p]:  # line 6
@@ -156,12 +148,12 @@ def _delays_no_pivot(cluster, jobs, memory, job):
 @kernel
 def _start(cluster, jobs, memory, job):
     """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    if stage_of(cluster, memory, job) == at.TO_BE_TRIED:
+    if at.stage_of(cluster, memory, job) == at.TO_BE_TRIED:
         try_start(cluster, jobs, job, memory.trial_length[0])
     else:
         start(cluster, jobs, job)
     memory.promises.planned_start[job] = NONE
-    reassign_processors(memory.partitions, cluster, jobs, job)
+    at.reassign_processors(memory.partitions, cluster, jobs, job)
 
 
 def with_queues(
@@ -186,8 +178,8 @@ def with_queues(
         name=expression(family, {**options, **lengths}),
         decide=decide,
         run=run,
-        memory=partial(new_memory, bounds=bounds, **lengths),
-        records=records,
+        memory=partial(at.new_memory, bounds=bounds, **lengths),
+        records=at.records,
         summary=summary,
         source=source,
         stateful=True,

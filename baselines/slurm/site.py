@@ -124,11 +124,11 @@ def run_on_site(cluster, jobs, truth, memory):
 
 
 def refuse_to_decide(cluster: Cluster, jobs: Jobs, memory: Any) -> None:
-    """Refuse a single pass: only a whole trace says in which partition its jobs are.
+    """Refuse a single pass: only a whole trace has the records of its jobs.
 
     Raises PolicyError.
     """
-    raise PolicyError("slurm(conf=...) schedules whole traces, and cannot act in an environment")
+    raise PolicyError("it schedules whole traces, and cannot act in an environment")
 
 
 def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int]) -> Policy:

@@ -119,7 +119,10 @@ def _judge_starts(runs, key, trials, submit, processors, running, backfilled, st
         while oldest < jobs and runs.start[oldest] <= now:
             oldest += 1
         head = oldest
-        while head < min(item, jobs) and not _waits(runs, trials, head, now):
+        # a submitted job keeps waiting if it starts later and is not on trial
+        while head < min(item, jobs) and (
+            runs.start[head] <= now or trials[0][head] <= now < trials[1][head]
+        ):
             head += 1
         before = now
         judged = item < jobs and head < item and submit[head] <= now
@@ -131,12 +134,6 @@ def _judge_starts(runs, key, trials, submit, processors, running, backfilled, st
         if judged:
             backfilled[item] = True
             stolen[item] = _earliest(running, count, free, runs.size[head], now) - before
-
-
-@kernel
-def _waits(runs, trials, job, now):
-    """Return whether a submitted job keeps waiting: it starts later and is not on trial."""
-    return runs.start[job] > now and not trials[0][job] <= now < trials[1][job]
 
 
 @kernel

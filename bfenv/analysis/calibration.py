@@ -101,17 +101,14 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
 
     The result is NaN if all values of one series are equal.
     """
-    a, b = (_ranks(values) - (len(values) + 1) / 2 for values in (x, y))
+    centred = []
+    for values in (x, y):
+        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - (counts - 1) / 2)[which]  # from 1
+        centred.append(ranks - (len(values) + 1) / 2)
+    a, b = centred
     norm = float(np.sqrt(np.dot(a, a) * np.dot(b, b)))
     return float(np.dot(a, b)) / norm if norm else float("nan")
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Rank values from 1; equal ones have the mean of their ranks."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: np.ndarray = (last - (counts - 1) / 2)[which]
-    return ranks
 
 
 def _ratio(own: float, real: float) -> float:

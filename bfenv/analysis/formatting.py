@@ -30,12 +30,27 @@ def durations(
     """
     values = list(seconds)
     sizes = sorted(abs(value) for value in (values if like is None else like) if value)
-    typical = sizes[len(sizes) // 2] if sizes else 0.0
-    unit, length = next(
-        (one for one in (("d", DAY), ("h", HOUR), ("min", MINUTE)) if typical >= 2 * one[1]),
-        ("s", SECOND),
-    )
+    unit, length = unit_of(sizes[len(sizes) // 2] if sizes else 0.0)
     return [MISSING if value is None else _in_unit(value / length, unit) for value in values]
+
+
+def unit_of(seconds: float) -> tuple[str, int]:
+    """Return the unit in which a duration of two or more is written, and its seconds."""
+    units = (("d", DAY), ("h", HOUR), ("min", MINUTE))
+    return next((one for one in units if seconds >= 2 * one[1]), ("s", SECOND))
+
+
+def alike(*columns: Iterable[float | None]) -> list[list[str]]:
+    """Format the columns of durations of a table in one unit, see `typical_duration`."""
+    values = [list(column) for column in columns]
+    like = [typical_duration(value for column in values for value in column)]
+    return [durations(column, like) for column in values]
+
+
+def typical_duration(seconds: Iterable[float | None]) -> float:
+    """Return the geometric mean of durations, for whose unit a table is readable; 0 of none."""
+    logs = [math.log(value) for value in seconds if value and value > 0]
+    return math.exp(sum(logs) / len(logs)) if logs else 0.0
 
 
 def signed_durations(
@@ -149,12 +164,11 @@ def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_harmless(value) for value in row] for row in rows)
+    for row in rows:
+        cells = list(row)
+        for i, value in enumerate(cells):
+            if isinstance(value, str):
+                plain = printable(value.replace("\r", " ").replace("\t", " "))
+                cells[i] = f"'{plain}" if value.startswith(FORMULA) else plain
+        writer.writerow(cells)
     return text.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    text = printable(value.replace("\r", " ").replace("\t", " "))
-    return f"'{text}" if value.startswith(FORMULA) else text

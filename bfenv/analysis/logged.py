@@ -54,13 +54,9 @@ def cautions(logged: Schedule) -> list[str]:
         Sentences without a full stop; those on the machine come first.
     """
     trace = logged.trace
-    return [*_overfull(logged), *_changed(logged), *_left_out(trace, _records(trace))]
-
-
-def _records(trace: Trace) -> np.ndarray:
     if trace.records is None:
         raise ValueError(f"{trace.name}: a logged schedule needs the log's records")
-    return trace.records
+    return [*_overfull(logged), *_changed(logged), *_left_out(trace, trace.records)]
 
 
 def _overfull(logged: Schedule) -> list[str]:

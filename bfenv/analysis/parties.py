@@ -1,7 +1,7 @@
 """Whom a change of policy helps and whom it hurts: waits by partition, group, user and size."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,8 @@ CUTS = (50, 90)  # percent of the jobs, at which classes of size and limit end
 LEAST = 60  # seconds by which a mean wait must change to count as a change
 
 Classes = dict[str, np.ndarray]  # (n,) bool by label
+Names = Mapping[tuple[str, int], str]  # of a user, group, partition or queue, by kind and number
+NONE: Names = {}
 
 
 class Party(NamedTuple):
@@ -32,10 +34,11 @@ class Party(NamedTuple):
         return (self.after - self.before) * self.jobs
 
 
-def parties(before: Schedule, after: Schedule) -> dict[str, list[Party]]:
+def parties(before: Schedule, after: Schedule, names: Names = NONE) -> dict[str, list[Party]]:
     """Return the mean waits under two policies, by what the jobs have in common.
 
     * `before`, `after`: schedules of the same jobs.
+    * `names`: of users and groups; by default their numbers stand for them.
 
     The keys are "partition", "queue or QOS", "group", "user", "size" and "time limit". Sizes and
     limits are in their order; the others begin with those that gain most in all. A division of the
@@ -43,7 +46,7 @@ def parties(before: Schedule, after: Schedule) -> dict[str, list[Party]]:
     """
     waits = before.wait, after.wait
     found = {}
-    for what, classes in divisions(before.trace).items():
+    for what, classes in divisions(before.trace, names).items():
         members = [
             Party(label, int(those.sum()), *(float(wait[those].mean()) for wait in waits))
             for label, those in classes.items()
@@ -54,9 +57,9 @@ def parties(before: Schedule, after: Schedule) -> dict[str, list[Party]]:
     return found
 
 
-def divisions(trace: Trace) -> dict[str, Classes]:
-    """Return which jobs belong together, by what they have in common."""
-    jobs, names = trace.jobs, _names(trace)
+def divisions(trace: Trace, own: Names = NONE) -> dict[str, Classes]:
+    """Return which jobs belong together, by what they have in common; `own`: further names."""
+    jobs, names = trace.jobs, {**own, **_names(trace)}
     found = {}
     if trace.records is not None:
         for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
@@ -79,13 +82,13 @@ def users_changed(before: Schedule, after: Schedule) -> tuple[int, int]:
     return int(np.sum(mean < -LEAST)), int(np.sum(mean > LEAST))
 
 
-def _names(trace: Trace) -> dict[tuple[str, int], str]:
+def _names(trace: Trace) -> Names:
     """Return the names of partitions and queues in the log's header, by kind and number."""
     matches = filter(None, map(NAMED.match, trace.header))
     return {(match[1].lower(), int(match[2])): match[3] for match in matches}
 
 
-def _by_number(what: str, numbers: np.ndarray, names: dict[tuple[str, int], str]) -> Classes:
+def _by_number(what: str, numbers: np.ndarray, names: Names) -> Classes:
     """Divide the jobs by a number that each has; a negative one is not known."""
     return {
         f"no {what}" if number < 0 else names.get((what, number), f"{what} {number}"): (

@@ -144,7 +144,8 @@ def metrics(schedule: Schedule) -> dict[str, float]:
 
     Returns:
         Values by name. Waits, response times and the makespan are in seconds; slowdowns and the
-        utilization have no unit. Percentiles interpolate linearly between jobs.
+        utilization have no unit. Percentiles interpolate linearly between jobs. That in
+        "p95_bounded_slowdown_60" is of bounded slowdowns with a `tau` of 60 s.
 
     Raises:
         BfenvError: If it is not a schedule.
@@ -184,4 +185,5 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "area_weighted_response": area_weighted(schedule, responses),
         "p95_response": float(np.percentile(responses, 95)),
         "max_response": float(responses.max()),
+        "p95_bounded_slowdown_60": float(np.percentile(bounded_slowdown(schedule, 60), 95)),
     }

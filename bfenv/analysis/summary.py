@@ -8,25 +8,13 @@ from typing import Any
 
 import numpy as np
 
+import bfenv.analysis.comparison as cmp
+import bfenv.analysis.queue_length as ql
 from bfenv.analysis.backfills import find_backfills, head_promises
 from bfenv.analysis.calibration import calibrate
-from bfenv.analysis.comparison import (
-    check_comparable,
-    differences,
-    longest_wait_ratio,
-    slowdown_ratio,
-    slowdown_ratios,
-)
 from bfenv.analysis.fairness import delays, overtaken, user_fairness
 from bfenv.analysis.intervals import CONFIDENCE
 from bfenv.analysis.job_classes import class_metrics
-from bfenv.analysis.queue_length import (
-    loss_of_capacity,
-    mean_queue_length,
-    packing_efficiency,
-    queue_curve,
-    throughput_deviation,
-)
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.core.schedule import Schedule
 
@@ -67,12 +55,12 @@ def summarize(
     """
     for other in (reference, fcfs):
         if other is not None:
-            check_comparable(schedule, other)
+            cmp.check_comparable(schedule, other)
     numbers = (
         metrics(schedule)
         | {
-            "mean_queue_length": mean_queue_length(schedule),
-            "throughput_deviation": throughput_deviation(schedule),
+            "mean_queue_length": ql.mean_queue_length(schedule),
+            "throughput_deviation": ql.throughput_deviation(schedule),
         }
         | user_fairness(schedule)
         | {"overtaken": float(overtaken(schedule).mean())}
@@ -80,8 +68,8 @@ def summarize(
     if schedule is not logged:
         numbers |= (
             {
-                "loss_of_capacity": loss_of_capacity(schedule),
-                "packing_efficiency": packing_efficiency(schedule),
+                "loss_of_capacity": ql.loss_of_capacity(schedule),
+                "packing_efficiency": ql.packing_efficiency(schedule),
             }
             | backfill_metrics(schedule)
             | head_metrics(schedule)
@@ -89,17 +77,17 @@ def summarize(
         )
     if logged is not None:
         numbers |= calibrate(schedule, logged)
-    cuts, jobs = queue_curve(schedule)
+    cuts, jobs = ql.queue_curve(schedule)
     curves: dict[str, Any] = {
         "wait_quantiles": np.percentile(schedule.wait, np.arange(101)),
         "queue_length": {"time": cuts, "jobs": jobs},
     }
     versus: dict[str, Any] = {}
     if reference is not None:
-        numbers["slowdown_ratio"] = slowdown_ratio(schedule, reference)
-        numbers["longest_wait_ratio"] = longest_wait_ratio(schedule, reference)
+        numbers["slowdown_ratio"] = cmp.slowdown_ratio(schedule, reference)
+        numbers["longest_wait_ratio"] = cmp.longest_wait_ratio(schedule, reference)
         versus = _versus(schedule, reference)
-        times, ratios = slowdown_ratios(schedule, reference)
+        times, ratios = cmp.slowdown_ratios(schedule, reference)
         curves["per_1000"] = {"time": times, "slowdown_ratio": ratios}
     if fcfs is not None:
         late = delays(schedule, fcfs)
@@ -183,7 +171,7 @@ def _versus(schedule: Schedule, reference: Schedule) -> dict[str, Any]:
             "batches": interval.batches,
             "jobs": len(schedule.trace),
         }
-        for name, interval in differences(schedule, reference).items()
+        for name, interval in cmp.differences(schedule, reference).items()
     }
     return {"reference": reference.policy, **intervals}
 

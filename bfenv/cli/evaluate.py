@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.evaluation.evaluator import Case
+    from bfenv.evaluation.row import Row
 
 EPISODES = 16  # ten tell schedulers apart, see `python -m benchmarks episodes`
 SPLIT = "test"
@@ -22,11 +23,11 @@ WORKLOAD = "lublin"
 
 
 def evaluate(
-    workload: str | None = o.option(
+    workload: list[str] | None = o.option(
         None,
         "WORKLOAD",
-        "Name or SWF file; see `bfenv workloads`.  [default: that on the card of the "
-        f"--agent, or else {WORKLOAD}]",
+        "Name or SWF file; see `bfenv workloads`; repeat for several.  [default: that on the card "
+        f"of the --agent, or else {WORKLOAD}]",
         "--workload",
         "-w",
     ),
@@ -41,7 +42,9 @@ def evaluate(
         None, "N", f"With --agent: episodes that each plays.  [default: {EPISODES}]", min=1
     ),
     split: str | None = o.option(
-        None, "SPLIT", f"With --agent: part of the workload to score on.  [default: {SPLIT}]"
+        None,
+        "SPLIT",
+        f"Part of the workload to score on.  [default: {SPLIT} for an --agent, or else all]",
     ),
     trust: bool = typer.Option(
         False,
@@ -69,6 +72,9 @@ def evaluate(
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.
 
+    With several workloads, one table has each policy's mean bounded slowdown on each, the 95 %
+    interval of its difference from EASY's job by job, and ratios to EASY's over all.
+
     With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
     the split. By default, these are jobs of the first workload on its card. Several agents share
     the two tables if they are scored on the same jobs. Choose between agents by the long one; a
@@ -86,6 +92,8 @@ def evaluate(
       bfenv evaluate
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
+      bfenv evaluate -w KTH-SP2-1996-2.1-cln -w CTC-SP2-1996-3.1-cln --split test \\
+        -p easy -p easy-lxf -p agent:formula --format latex
       bfenv evaluate --shard 3/20 --format csv
       bfenv evaluate --policy easy --player "./my-scheduler"
       bfenv evaluate --agent random --workload lublin:jobs=3000 --episodes 4
@@ -96,14 +104,14 @@ def evaluate(
         used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
         _refuse(used, "with --agent")
         count, part = episodes or EPISODES, split or SPLIT
-        _evaluate_agents(agent, workload, policy or [], load, count, part, trust, format)
+        if len(workload or ()) > 1:
+            raise BfenvError(
+                "with --agent, --workload is given once; for agents, --policy agent:NAME"
+            )
+        one = workload[0] if workload else None
+        _evaluate_agents(agent, one, policy or [], load, count, part, trust, format)
         return
-    if split is not None:
-        raise BfenvError(
-            f"--split needs --agent; for policies write --workload WORKLOAD:split={split}"
-        )
     _refuse({"--episodes": episodes is not None, "--trust": trust}, "without --agent")
-    workload = workload or WORKLOAD
     from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import policies
     from bfenv.core.policy import Policy
@@ -113,9 +121,15 @@ def evaluate(
     from bfenv.parallel.shards import read_shard, take_shard
 
     players, errors = _find_players(player or [])
-    cases = workload_cases(workload, seeds, load)
-    names = policy or ([] if player else _able(list(policies()), cases))
-    competitors: list[str | Policy] = [LOGGED, *names, *players]
+    names = workload or [WORKLOAD]
+    of_each = {
+        one: workload_cases(one, seeds, load, **({} if split is None else {"split": split}))
+        for one in names
+    }
+    cases = [case for own in of_each.values() for case in own]
+    named = policy or ([] if player else _able(list(policies()), cases))
+    is_several = len(of_each) > 1
+    competitors: list[str | Policy] = [*([] if is_several else [LOGGED]), *named, *players]
     total = len(take_shard(plan_runs(competitors, cases), read_shard(shard)))
 
     def done(row: Row) -> None:
@@ -126,6 +140,7 @@ def evaluate(
         rows = evaluate_cases(
             competitors,
             cases,
+            full=is_several,
             shard=read_shard(shard),
             done=done,
             jobs=jobs,
@@ -134,23 +149,28 @@ def evaluate(
         )
     errors += [row.error for row in rows if not row.ok]
     made = [row.flat() for row in rows if row.ok]
-    if made and format in (Format.table, Format.markdown):
+    if made and is_several and format not in show.DATA:
+        from bfenv.cli.show_policies import over_workloads
+
+        over_workloads([row for row in rows if row.ok], format)
+    elif made and format not in show.DATA:
         from bfenv.cli import show_policies
         from bfenv.workloads.logs.cleaning import left_out_text
 
         trace = cases[0].trace()  # has been loaded for the run
         show_policies.comparison(made, format)
         if made[0]["policy"] == LOGGED and len(made) > 1:
-            _show_log(trace, made, format)
+            _show_log(trace, [row for row in rows if row.ok], format)
         if left_out := left_out_text(trace.cleaning):
-            show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workload)}`.")
+            show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(names[0])}`.")
     elif made or format is Format.json:
         show.rows(made, format)
     elif not errors:
         print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    compared = dict.fromkeys(row["policy"] for row in made)
-    for line in _trained_here(list(compared), workload, cases[0].trace()):
-        print(f"bfenv: {line}", file=sys.stderr)
+    compared = list(dict.fromkeys(row["policy"] for row in made))
+    for one, own in of_each.items():
+        for line in _trained_here(compared, one, own[0].trace()):
+            print(f"bfenv: {line}", file=sys.stderr)
     if errors:
         _show_errors(errors)
         raise typer.Exit(1 if any(row["policy"] != LOGGED for row in made) else 2)
@@ -188,12 +208,12 @@ def _trained_here(names: list[str], workload: str, trace: "Trace") -> list[str]:
         if seen:
             lines.append(
                 f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "
-                "WORKLOAD:split=test leaves them out"
+                "--split test leaves them out"
             )
     return lines
 
 
-def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> None:
+def _show_log(trace: "Trace", rows: "list[Row]", format: Format) -> None:
     """Print how well the simulations repeat the log, and what they leave out."""
     from bfenv.analysis.logged import cautions, logged_schedule
     from bfenv.cli import show_policies
@@ -276,7 +296,7 @@ def _evaluate_agents(
                     for row in rows
                 ]
             )
-    if format in (Format.table, Format.markdown):
+    if format not in show.DATA:
         from bfenv.cli import show_agents
 
         for table in show_agents.merged(tables):

@@ -18,6 +18,7 @@ MENU = {
     "workloads": "List workloads; show, fetch, import or schedule one.",
     "train": "Train an agent: a small score by evolution, or a network by PPO.",
     "search": "Search for an order of EASY that beats EASY.",
+    "evolve-task": "Write a task for OpenEvolve and services like it.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",
     "agents": "List agents; show one, or make an agent and its card.",
@@ -81,11 +82,12 @@ class AllCommands(Group):
 
 def load_command(name: str) -> Any:
     """Import a command; its help lists the commands behind it."""
-    module = import_module(f"bfenv.cli.{name.split()[-1]}")
+    word = name.split()[-1].replace("-", "_")
+    module = import_module(f"bfenv.cli.{word}")
     commands = getattr(module, "app", None)
     if commands is None:
         commands = typer.Typer(add_completion=False, rich_markup_mode=None)
-        commands.command(name, cls=Once)(getattr(module, name.split()[-1]))
+        commands.command(name, cls=Once)(getattr(module, word))
     command = typer.main.get_command(commands)
     behind = {other: text for other, text in BEHIND.items() if other.startswith(f"{name} ")}
     if behind:

@@ -27,6 +27,9 @@ def report(
     policy: list[str] | None = option(
         None, "POLICY", "Candidate; repeat for several. Default: see above.", "--policy", "-p"
     ),
+    users: Path | None = option(
+        None, "FILE", "Names of users and groups: lines of kind,number,name, like user,7,ann."
+    ),
     jobs: JobsOption = -1,
     force: ForceOption = False,
 ) -> None:
@@ -35,7 +38,8 @@ def report(
     The report is a page of HTML that begins with a verdict in hours and days. It compares each
     candidate with today's policy, job by job, and shows who waits less, who waits longer, and how
     well the simulation repeats what your log records. `bfenv workloads import` converts accounting
-    logs to SWF. If a candidate fails, the report compares the others, and the exit status is 1.
+    logs to SWF; --users takes the file of names that it writes with --users. If a candidate fails,
+    the report compares the others, and the exit status is 1.
 
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.
@@ -56,6 +60,7 @@ def report(
     from bfenv.core.files import write_atomically
     from bfenv.evaluation.row import Row, failures
     from bfenv.site.report import site_report
+    from bfenv.workloads.logs.selection import read_users
 
     check_page(out, force)
     if today.lower() in SLURMS:
@@ -66,6 +71,7 @@ def report(
         raise BfenvError(f"--policy {today} is today's policy; name another to compare it with")
     if len(candidates) < len(given):
         print(f"bfenv: {today} is today's policy, not a candidate as well", file=sys.stderr)
+    names = {} if users is None else read_users(users)
     failed: list[Row] = []
     try:
         with show.progress() as progress:
@@ -83,6 +89,7 @@ def report(
                 begin=lambda rows: progress.update(bar, total=rows),
                 done=done,
                 jobs=jobs,
+                users=names,
             )
     finally:
         show.lines((f"bfenv: failed: {text}" for text in failures(failed)), sys.stderr)

@@ -23,9 +23,6 @@ def search(
         None, "N", "Number of generations. Give this or --budget.", min=1
     ),
     options: str = o.option("", "OPTIONS", "Other options of easy, see above."),
-    also: list[str] | None = o.option(
-        None, "OPTION", "Also search for backfill_estimate or backfill; repeat for both."
-    ),
     start: list[str] | None = o.option(None, "FORMULA", "Order to start from; repeat for several."),
     load: list[str] | None = o.option(
         None,
@@ -34,7 +31,6 @@ def search(
     ),
     split: str = o.option("train", "SPLIT", "train, or all for workloads that you never score on."),
     seed: int = o.option(1, "N", "Random seed.", min=0),
-    seeds: int = o.option(1, "N", "Search with N seeds, from --seed on; keep the best.", min=1),
     hidden: int = o.option(0, "N", "Hidden units of the scorer, at most 6; 0 is linear.", min=0),
     covariance: str = o.option("full", "KIND", "Of cma-es: full, or diagonal for many weights."),
     population: int = o.option(40, "N", "Candidates per generation.", min=4),
@@ -76,7 +72,7 @@ def search(
       bfenv search -w lublin:jobs=3000,procs=64 --split all --generations 3 --population 8 \\
         --shakes 1 --out found
     """
-    from bfenv.agents.search.search_run import Progress, run_seeds
+    from bfenv.agents.search.search_run import Progress, run_search
     from bfenv.agents.search.search_settings import SearchSettings
 
     if (generations is None) == (budget is None):
@@ -91,7 +87,6 @@ def search(
         shake_seconds=shake,
         method=method,
         options=options,
-        searched=("order", *(also or ())),
         starts=tuple(start or ()),
         hidden=hidden,
         covariance=covariance,
@@ -101,22 +96,20 @@ def search(
         seed=seed,
     )
     with show.progress() as progress:
-        task = progress.add_task("searching", total=seeds * (generations or budget or 1))
+        task = progress.add_task("searching", total=generations or budget)
 
-        def done(one: Progress, number: int) -> None:
+        def done(one: Progress) -> None:
             progress.update(
                 task,
-                completed=number * (generations or (budget or 0) / seeds)
-                + (one.generation if generations else one.seconds),
+                completed=one.generation if generations else one.seconds,
                 description=f"ratio {one.score.slowdown_ratio:.3f}, "
                 f"wait x{one.score.wait_ratio:.2f}",
             )
 
         try:
-            result = run_seeds(
+            result = run_search(
                 settings,
                 out,
-                seeds=seeds,
                 generations=generations,
                 budget=budget,
                 done=done,

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
+NUMBER = re.compile(r"[0-9][0-9,]*\.?[0-9]*")
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
 
@@ -27,6 +29,16 @@ class Format(StrEnum):
     markdown = "markdown"
     json = "json"
     csv = "csv"
+    latex = "latex"
+
+
+DATA = (Format.json, Format.csv)  # raw rows instead of a table
+LESS_IS_BETTER = ("slowdown", "wait", "EASY's")  # in the headings of columns
+LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+       "−": "$-$", "×": r"$\times$", "–": "--"}
+)  # fmt: skip
 
 
 def progress(count: Literal["done", "rows", "share"] = "done") -> "Progress":
@@ -144,7 +156,8 @@ def table(
 
     * `columns`: the headings.
     * `lines`: the cells of each line.
-    * `format`: `table` or `markdown`.
+    * `format`: `table`, `markdown`, or `latex`: a table of the package booktabs, with the best
+      value of each column of slowdowns and waits in bold.
     * `numbers`: how many of the columns, from the right, hold numbers. Numbers are never cut. On a
       narrow terminal, words are folded; if that is not enough, the last columns follow in further
       tables that repeat the words.
@@ -161,6 +174,9 @@ def table(
             print("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
         if note:
             print(f"\n{note}")
+        return
+    if format is Format.latex:
+        print(_latex([one.replace("\n", " ") for one in columns], lines, numbers, title, note))
         return
     from rich import box
     from rich.console import Console
@@ -205,6 +221,36 @@ def table(
         Console(width=max(width, needed) if part else width, emoji=False).print(grid)
     if note:
         prose(f"{note}\n")
+
+
+def _latex(
+    columns: Sequence[str], lines: Sequence[Sequence[str]], numbers: int, title: str, note: str
+) -> str:
+    """Return a table in LaTeX; a line with a mark of starvation is never the best."""
+    words = len(columns) - numbers
+    body = [[cell.translate(LATEX) for cell in line] for line in lines]
+    for i, heading in enumerate(columns):
+        values = [
+            float(found[0].replace(",", "")) if (found := NUMBER.match(line[i])) else math.inf
+            for line in lines
+        ]
+        fair = [x for x, line in zip(values, lines, strict=True) if "*" not in "".join(line)]
+        is_ranked = i >= words and any(one in heading for one in LESS_IS_BETTER)
+        if is_ranked and min(fair, default=math.inf) < math.inf and "interval" not in heading:
+            for k, value in enumerate(values):
+                if value == min(fair):
+                    body[k][i] = rf"\textbf{{{body[k][i]}}}"
+    rows = [" & ".join(line) + r" \\" for line in body]
+    head = " & ".join(one.translate(LATEX) for one in columns) + r" \\"
+    return "\n".join(
+        [
+            r"\begin{table}  % \usepackage{booktabs}", r"\centering",
+            rf"\caption{{{title.translate(LATEX)}}}",
+            rf"\begin{{tabular}}{{{'l' * words}{'r' * numbers}}}", r"\toprule", head,
+            r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+            *(f"% {one}" for one in note.splitlines()), r"\end{table}",
+        ]
+    )  # fmt: skip
 
 
 def _parts(widths: Sequence[int], room: int) -> list[list[int]]:

@@ -30,8 +30,8 @@ def merged(tables: Sequence[Sequence[Scored]]) -> list[list[Scored]]:
     """
     groups: dict[str, list[Sequence[Scored]]] = {}
     for table in tables:
-        policies = repr([(row["policy"], _scores(row)) for row in table if not row["decisions"]])
-        groups.setdefault(policies, []).append(table)  # same scores, same jobs
+        policies = [{**row, "agent": ""} for row in table if not row["decisions"]]
+        groups.setdefault(repr(policies), []).append(table)  # same scores, same jobs
     return [_merge(group) for group in groups.values()]
 
 
@@ -42,10 +42,6 @@ def _merge(tables: Sequence[Sequence[Scored]]) -> list[Scored]:
         if row["policy"] != RANDOM or all(other["policy"] != RANDOM for other in rows):
             rows.append(row)
     return rows + [row for row in tables[0] if not row["decisions"]]
-
-
-def _scores(row: Scored) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("agent", "policy")}
 
 
 def scores(rows: Sequence[Scored], format: Format) -> None:

@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bfenv.analysis.formatting as fmt
-from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
+from bfenv.analysis.calibration import VERDICTS_MEANING
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.evaluation.page.as_it_ran import COLUMNS as CALIBRATION
+from bfenv.evaluation.page.as_it_ran import calibration_lines
+from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 
 COLUMNS = (
@@ -49,7 +52,7 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
             means[one]["mean_bounded_slowdown"],
         ),
     )
-    waits = [fmt.durations(means[one][name] for one in ranked) for name in WAITS]
+    waits = fmt.alike(*([means[one][name] for one in ranked] for name in WAITS))
     beyond = _beyond(rows)
     lines = [
         (
@@ -74,6 +77,39 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         numbers=len(COLUMNS) - 2,
         title=_title(rows),
         note="\n".join(_notes(rows, beyond, divisions)),
+    )
+
+
+def over_workloads(rows: Sequence[Row], format: Format) -> None:
+    """Print each policy's slowdown on each workload, and ratios to EASY's over all."""
+    from bfenv.evaluation.summary import summarize
+    from bfenv.leaderboard.standings import rank_policies
+
+    names = list(dict.fromkeys(row.workload for row in rows))
+    found = {name: {one.policy: one for one in summarize(rows, name)} for name in names}
+    lines = []
+    for standing in rank_policies(rows):
+        cells = [standing.policy + MARK * standing.starves]
+        for name in names:
+            one = found[name].get(standing.policy)
+            versus = one and one.versus["mean_bounded_slowdown"]
+            ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
+            cells.append(fmt.slowdown(one.metrics["mean_bounded_slowdown"] if one else None))
+            cells.append(" to ".join(ends) if standing.policy != REFERENCE else "")
+        interval = f"{fmt.ratio(standing.low)} to {fmt.ratio(standing.high)}"
+        cells += [fmt.ratio(standing.ratio), interval, fmt.ratio(standing.longest_ratio)]
+        lines.append(cells)
+    headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
+    over_all = ("slowdown\n/ EASY's", "95 %\ninterval", "longest wait\n/ EASY's")
+    is_judged = any(row.policy == REFERENCE for row in rows)
+    show.table(
+        ["policy", *headings, *over_all],
+        lines,
+        format,
+        numbers=2 * len(names) + 3,
+        whole_names=1,
+        title="Mean bounded slowdown, and ratios to EASY's over all workloads",
+        note=MARK_MEANING if is_judged else NOT_JUDGED,
     )
 
 
@@ -112,22 +148,11 @@ def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[s
     return notes
 
 
-def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print how well each policy's first run repeats the log."""
-    columns = (
-        "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
-        "repeats\nthe log",
-    )  # fmt: skip
-    first = {row["policy"]: row for row in reversed(rows) if row["policy"] != LOGGED}
-    lines = [
-        (
-            policy,
-            fmt.ratio(row["log_mean_wait_ratio"]),
-            fmt.ratio(row["log_median_wait_ratio"]),
-            fmt.slowdown(row["log_rank_correlation"]),
-            fmt.percent(row["log_close"]),
-            verdict(row),
-        )
-        for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
-    ]
-    show.table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
+def calibration(rows: Sequence[Row], format: Format) -> None:
+    """Print how well each policy's first run repeats the log; only the closest is judged."""
+    logs, others = ([row for row in rows if (row.kind == "log") is one] for one in (True, False))
+    headings = [heading.replace(" ", "\n", 1) for heading in CALIBRATION]
+    (cells,) = calibration_lines(others, logs).values()
+    show.table(
+        headings, cells, format, numbers=len(headings) - 1, whole_names=1, note=VERDICTS_MEANING
+    )

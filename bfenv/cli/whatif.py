@@ -9,6 +9,7 @@ from bfenv.cli import show
 from bfenv.cli.options import ForceOption, FormatOption, check_page, option
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
+from bfenv.site.defaults import TODAY
 
 if TYPE_CHECKING:
     from bfenv.site.whatif import WhatIf
@@ -18,8 +19,9 @@ LABEL = 28  # characters to a line of a variant's label
 
 def whatif(
     log: str = typer.Argument(..., metavar="LOG", help="Workload: your log as SWF, or a name."),
+    today: str = option(TODAY, "POLICY", "The policy closest to your site's today."),
     policy: list[str] | None = option(
-        None, "POLICY", "Repeat for several. Default: easy.", "--policy", "-p"
+        None, "POLICY", "Also under this policy; repeat for several.", "--policy", "-p"
     ),
     variant: list[str] | None = option(
         None,
@@ -53,7 +55,8 @@ def whatif(
     variant that changes this only; repeat --processors, --estimates and --load for more. --variant
     makes several changes at once, in the order given: processors=, max-estimate=, split-estimate=,
     estimates=, load=, maintenance=FILE, without=outages. Changes of the mean wait are relative
-    to the first variant. The lines below the table count the jobs that no longer fit, are cut or
+    to the same policy's first variant, job by job, with a 95 % interval (low, high) if the jobs are
+    the same. The lines below the table count the jobs that no longer fit, are cut or
     split, or keep their runtime as estimate because the new one would be shorter.
 
     \b
@@ -62,6 +65,7 @@ def whatif(
       bfenv report whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
       bfenv report whatif site.swf.gz --estimates -30% --without outages --policy easy-wfp3
     """
+    from bfenv.baselines.registry import find_policy
     from bfenv.core.files import write_atomically
     from bfenv.core.names import format_value
     from bfenv.evaluation.row import Row
@@ -87,7 +91,7 @@ def whatif(
     for text in dict.fromkeys([*changes, *(variant or ())]):
         changed = with_changes(trace, text)
         variants[text if changed.name in variants else changed.name] = changed
-    names = policy or ["easy"]
+    names = list(dict.fromkeys(find_policy(one).name for one in (today, *(policy or ()))))
     with show.progress() as progress:
         bar = progress.add_task("simulating", total=len(names) * (as_is + len(variants)))
 
@@ -109,18 +113,19 @@ def _print(found: "WhatIf", name: str, format: Format) -> None:
     if format in (Format.json, Format.csv):
         rows: list[dict[str, Any]] = [
             {"variant": row.workload, "policy": row.policy, "jobs": row.jobs,
-             "processors": row.processors, **row.metrics}
-            for row in found.rows
+             "processors": row.processors, "change": change.value, "change_low": change.low,
+             "change_high": change.high, **row.metrics}
+            for row, change in zip(found.rows, found.changes, strict=True)
         ]  # fmt: skip
         show.rows(rows, format)
         return
-    lines = what_if_lines(found.rows)
+    lines = what_if_lines(found)
     if format is Format.table:
         lines = [(_folded(variant), *cells) for variant, *cells in lines]
     show.table(
         [heading.replace(" ", "\n") for heading in COLUMNS], lines, format,
         numbers=len(COLUMNS) - 2, whole_names=True, title=name,
-        note="\n".join(found.notes),
+        note="\n".join([*found.notes, *([found.fit] if found.fit else [])]),
     )  # fmt: skip
 
 

@@ -60,7 +60,12 @@ def check_choice(
     Raises `error` if it is not.
     """
     choices = list(choices)
-    if not any(_same(value, choice) for choice in choices):
+    if not any(
+        isinstance(value, bool) == isinstance(one, bool)  # True is not 1
+        and isinstance(value, type(one))
+        and bool(value == one)
+        for one in choices
+    ):
         known = ", ".join(map(repr, choices))
         raise error(f"{name} must be one of {known}; got {shown(value)}")
 
@@ -73,13 +78,6 @@ def _as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.nan
-
-
-def _same(value: Any, choice: Any) -> bool:
-    """Tell whether two values are equal; True is not 1."""
-    if isinstance(value, bool) != isinstance(choice, bool):
-        return False
-    return isinstance(value, type(choice)) and bool(value == choice)
 
 
 def _within(value: float, least: float | None, most: float | None) -> bool:

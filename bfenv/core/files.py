@@ -5,6 +5,7 @@ import os
 import secrets
 from collections.abc import Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,8 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
     try:
         if path.exists() and not path.is_file():
             raise BfenvError(f"{path}: exists and is not a file")
-        with open(temporary, "xb", opener=_private if private else None) as file:
+        opener = partial(os.open, mode=PRIVATE) if private else None
+        with open(temporary, "xb", opener=opener) as file:
             file.write(data)
         os.replace(temporary, path)
     except OSError as error:
@@ -33,10 +35,6 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
     finally:
         with suppress(OSError):
             os.unlink(temporary)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, PRIVATE)
 
 
 def load_arrays(

@@ -19,22 +19,18 @@ def end_at_interrupt() -> Iterator[None]:
     some imports turn it into an error of their own. Other programs that import bfenv, and workers
     of the command, handle Ctrl-C as before.
     """
-    if not _is_command() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    program = sys.orig_argv[-len(sys.argv) :][0]  # what stands before the program's arguments
+    handler = signal.getsignal(signal.SIGINT)
+    if Path(program).stem != "bfenv" or handler is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, _end)
+
+    def end(*_: Any) -> None:
+        print("bfenv: interrupted", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _is_command() -> bool:
-    """Return whether Python was started as `bfenv` or `python -m bfenv`."""
-    program = sys.orig_argv[-len(sys.argv) :][0]  # what stands before the program's arguments
-    return Path(program).stem == "bfenv"
-
-
-def _end(*_: Any) -> None:
-    print("bfenv: interrupted", file=sys.stderr, flush=True)
-    os._exit(INTERRUPTED)

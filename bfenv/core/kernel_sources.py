@@ -74,7 +74,10 @@ def _closure(module: str, file: str, memo_folder: Path) -> Iterator[tuple[str, s
             if imported not in found:
                 found.add(imported)
                 origin = _file(imported)
-                if origin is not None and _followed(imported, origin, top):
+                if origin is None:
+                    continue
+                is_installed = origin.startswith(LIBRARIES) or INSTALLED & set(Path(origin).parts)
+                if imported.partition(".")[0] in (OWN, top) or not is_installed:
                     todo.append((imported, origin))
     memo.write(known)
 
@@ -85,13 +88,6 @@ def _package(module: str, file: str) -> str:
     if module == "__main__" and spec is not None:  # python -m
         module = spec.name
     return module if Path(file).stem == "__init__" else module.rpartition(".")[0]
-
-
-def _followed(module: str, path: str, top: str) -> bool:
-    """Whether what a module says belongs to the key of a kernel in the top-level package `top`."""
-    if module.partition(".")[0] in (OWN, top):
-        return True
-    return not (path.startswith(LIBRARIES) or INSTALLED & set(Path(path).parts))
 
 
 def _file(module: str) -> str | None:

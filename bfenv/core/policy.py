@@ -105,7 +105,10 @@ class Policy:
         The function cannot be pickled then, because pickle finds the policy under its name.
         """
         module, name = place_of(self)
-        held = _imported(module, name)
+        try:
+            held = operator.attrgetter(name)(sys.modules[module])
+        except (KeyError, AttributeError):
+            held = None
         if held is self:
             return import_object, (f"{module}:{name}",)
         if isinstance(held, Policy) and replace(held, name=self.name) == self:
@@ -186,14 +189,6 @@ def _renamed(place: str, name: str) -> Policy:
     """Return the policy that a module holds, under another name."""
     held: Policy = import_object(place)
     return replace(held, name=name)
-
-
-def _imported(module: str, name: str) -> Any:
-    """Return what an imported module holds under a name; None if nothing."""
-    try:
-        return operator.attrgetter(name)(sys.modules[module])
-    except (KeyError, AttributeError):
-        return None
 
 
 def division_of(trials: bool, trace: Trace) -> str:

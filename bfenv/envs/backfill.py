@@ -11,21 +11,11 @@ from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
 import bfenv.envs.features as ft
+import bfenv.envs.settings as st
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.infos import Info
-from bfenv.envs.settings import (
-    FRAMES_PER_SECOND,
-    RENDER_MODES,
-    TRAINING_LOADS,
-    TRAINING_SEEDS,
-    WORKLOAD,
-    EnvSettings,
-    Workloads,
-    lists_settings,
-    settings_page,
-)
 from bfenv.envs.snapshot import PlanningHandle
 
 
@@ -255,12 +245,14 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  declared by Gymnasium
-        "render_modes": list(RENDER_MODES),
-        "render_fps": FRAMES_PER_SECOND,
+        "render_modes": list(st.RENDER_MODES),
+        "render_fps": st.FRAMES_PER_SECOND,
     }
 
-    @lists_settings
-    def __init__(self, workload: Workloads | None = None, **settings: Unpack[EnvSettings]) -> None:
+    @st.lists_settings
+    def __init__(
+        self, workload: st.Workloads | None = None, **settings: Unpack[st.EnvSettings]
+    ) -> None:
         batch = EnvBatch(1, workload, settings)
         super().__init__(batch, 0)
         self._actions = np.empty(1, dtype=np.int64)
@@ -390,11 +382,11 @@ def _table(features: tuple[ft.Feature, ...]) -> str:
 
 if BackfillEnv.__doc__:  # python -OO has none
     BackfillEnv.__doc__ = BackfillEnv.__doc__.format(
-        workload=WORKLOAD,
-        training=len(TRAINING_SEEDS) * len(TRAINING_LOADS),
-        seeds=_enumeration(TRAINING_SEEDS),
-        loads=_enumeration(TRAINING_LOADS),
-        settings=settings_page().replace("\n", "\n    "),
+        workload=st.WORKLOAD,
+        training=len(st.TRAINING_SEEDS) * len(st.TRAINING_LOADS),
+        seeds=_enumeration(st.TRAINING_SEEDS),
+        loads=_enumeration(st.TRAINING_LOADS),
+        settings=st.settings_page().replace("\n", "\n    "),
         queue=_table(ft.QUEUE),
         queue_length=len(ft.QUEUE),
         users=_table(ft.USERS),

@@ -18,24 +18,13 @@ from gymnasium.utils.seeding import np_random
 import bfenv.envs.batch_state as at
 from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
+from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
 from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, new_machine, outages_of
-from bfenv.envs.batch_state import (
-    BatchState,
-    StepBuffers,
-    StepTotals,
-    TraceTables,
-    cluster_of,
-    history_of,
-    jobs_of,
-    new_state,
-    new_tables,
-    truth_of,
-    with_state,
-)
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode import open_episode, step, write_outputs
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE, observation_space
@@ -44,7 +33,6 @@ from bfenv.envs.reward import EndedJobs, find_reward
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
 from bfenv.envs.slots import ORDER_NAMES
-from bfenv.envs.truncation import charge_unstarted
 from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs
 
@@ -92,10 +80,10 @@ class EnvBatch:
         self._run_easy: Callable[..., Any] | None  # the same
         self._tables = self._new_tables()
         groups = 1 + int(self._tables.group.max())
-        self._state = new_state(traces, groups, count, self.window, actions, self.rules)
+        self._state = at.new_state(traces, groups, count, self.window, actions, self.rules)
         self._set_kernel_arguments()
-        self._reused: StepBuffers | None = None
-        self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
+        self._reused: at.StepBuffers | None = None
+        self._totals = np.empty((len(at.StepTotals._fields), count))  # of the last step or reset
         self._infos = np.empty((len(at.INFOS), count), dtype=np.int64)
         self._illegal = np.empty(count, dtype=np.bool_)
         self._shapes = (
@@ -134,7 +122,7 @@ class EnvBatch:
         self._set_views()
 
     def branch(
-        self, trace: Trace, state: BatchState, window: EpisodeWindow, ended: np.ndarray
+        self, trace: Trace, state: at.BatchState, window: EpisodeWindow, ended: np.ndarray
     ) -> "EnvBatch":
         """Return a batch of one environment that continues from `state`; this one is not changed.
 
@@ -150,7 +138,7 @@ class EnvBatch:
         runtime = self._tables.runtime.copy()
         runtime[window.k, : len(trace)] = trace.runtime
         runtime.flags.writeable = False
-        branch._tables = with_state(self._tables._replace(runtime=runtime), state)
+        branch._tables = at.with_state(self._tables._replace(runtime=runtime), state)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
         branch._pool = None
@@ -158,8 +146,8 @@ class EnvBatch:
         branch._illegal = self._illegal.copy()
         branch._step = None
         if self.rules.users is not None:
-            history = history_of(state, branch._tables, 0)
-            learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
+            history = at.history_of(state, branch._tables, 0)
+            learn_jobs(history, at.cluster_of(state, 0), trace.jobs, ended)
         branch.windows = [window]
         branch.job_counts = np.array([window.last - window.first])
         branch.reference = Reference(branch.source)
@@ -170,11 +158,11 @@ class EnvBatch:
         branch.ready = True
         return branch
 
-    def outputs(self) -> StepBuffers:
+    def outputs(self) -> at.StepBuffers:
         """Return what the present state shows, without a step."""
         buffers = self.new_buffers()
         for i in range(len(self)):
-            cluster, jobs = cluster_of(self._state, i), jobs_of(self._state, self._tables, i)
+            cluster, jobs = at.cluster_of(self._state, i), at.jobs_of(self._state, self._tables, i)
             write_outputs(self._state, self._tables, self.rules, cluster, jobs, i, buffers)
         return buffers
 
@@ -184,7 +172,7 @@ class EnvBatch:
             self.generators[i], self.seeds[i] = np_random(seed)
 
     def open_episode(
-        self, i: int, buffers: StepBuffers, options: Mapping[str, Any] | None = None
+        self, i: int, buffers: at.StepBuffers, options: Mapping[str, Any] | None = None
     ) -> None:
         """Open an episode in environment i, and write what it shows into its row of the buffers.
 
@@ -193,27 +181,29 @@ class EnvBatch:
         self.open_episodes({i: options}, buffers)
 
     def open_episodes(
-        self, options: Mapping[int, Mapping[str, Any] | None], buffers: StepBuffers
+        self, options: Mapping[int, Mapping[str, Any] | None], buffers: at.StepBuffers
     ) -> None:
         """Open an episode in each environment that has options, as `open_episode` does in one.
 
         Raises BfenvError as `EpisodeSource.sample`. Then no episode has been opened, but the
         generators may have been drawn from.
         """
-        windows = {i: self._sample(i, own) for i, own in options.items()}
+        windows = {}
+        for i, own in options.items():
+            generator = self.generators[i]
+            if generator is None:
+                raise ResetNeeded("an episode needs a seeded environment")
+            windows[i] = self.source.sample(generator, own)
         for i, window in windows.items():
             self._open(i, window, buffers)
 
-    def _sample(self, i: int, options: Mapping[str, Any] | None) -> EpisodeWindow:
-        generator = self.generators[i]
-        if generator is None:
-            raise ResetNeeded("an episode needs a seeded environment")
-        return self.source.sample(generator, options)
-
-    def _open(self, i: int, window: EpisodeWindow, buffers: StepBuffers) -> None:
+    def _open(self, i: int, window: EpisodeWindow, buffers: at.StepBuffers) -> None:
         earlier = self.windows[i]
         if earlier is not None and (before := self.source.traces[earlier.k]).outages:
-            cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
+            cluster, truth = (
+                at.cluster_of(self._state, i),
+                at.truth_of(self._state, self._tables, i),
+            )
             forget_outages(cluster, truth, outages_of(before))
         if self._state.known[i, :, -1].tolist() != self._placeholders[window.k]:
             self._state.known[i].T[:] = self._placeholders[window.k]
@@ -221,8 +211,8 @@ class EnvBatch:
         self.job_counts[i] = window.last - window.first
         trace = self.source.traces[window.k]
         self._state.counters[i, at.TRACE] = window.k
-        cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
-        jobs = jobs_of(self._state, self._tables, i)
+        cluster, truth = at.cluster_of(self._state, i), at.truth_of(self._state, self._tables, i)
+        jobs = at.jobs_of(self._state, self._tables, i)
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
         if self._run_easy is None:
             self._run_easy = compiled_for(run_easy, cluster, jobs, truth, ())
@@ -242,7 +232,7 @@ class EnvBatch:
         self.rules = self.rules._replace(every_pass=True)
         self._share()
 
-    def new_buffers(self) -> StepBuffers:
+    def new_buffers(self) -> at.StepBuffers:
         """Allocate observations, which must not change later; all else is the batch's own.
 
         The totals and infos hold until the next step or reset; after `reuse_buffers`, so do the
@@ -251,7 +241,7 @@ class EnvBatch:
         if self._reused is not None:
             return self._reused
         queue, profile, cluster = self._shapes
-        return StepBuffers(
+        return at.StepBuffers(
             np.empty(queue, FLOAT32),
             np.empty(profile, FLOAT32),
             np.empty(cluster, FLOAT32),
@@ -264,7 +254,7 @@ class EnvBatch:
         """Let every step write its observations to the same arrays."""
         self._reused = self.new_buffers()
 
-    def step(self, actions: np.ndarray) -> StepBuffers:
+    def step(self, actions: np.ndarray) -> at.StepBuffers:
         """Act in every environment; a truncated episode is charged for what has not started.
 
         * `actions`: (N,) int64
@@ -283,7 +273,7 @@ class EnvBatch:
                 charge_unstarted(self._state, self._tables, trace, i, totals, buffers.totals[:, i])
         return buffers
 
-    def _run_kernel(self, first: int, actions: np.ndarray, buffers: StepBuffers) -> None:
+    def _run_kernel(self, first: int, actions: np.ndarray, buffers: at.StepBuffers) -> None:
         """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`.
 
         If these are all, each thread takes a part of them. The kernel does not hold Python's lock.
@@ -301,25 +291,25 @@ class EnvBatch:
         for each in running:
             each.result()
 
-    def _compiled_step(self, actions: np.ndarray, buffers: StepBuffers) -> Callable[..., Any]:
+    def _compiled_step(self, actions: np.ndarray, buffers: at.StepBuffers) -> Callable[..., Any]:
         if self._step is None:
             arguments = (*self._kernel_arguments, 0, actions, tuple(buffers))
             self._step = compiled_for(step, *arguments)
         return self._step
 
-    def observations(self, buffers: StepBuffers) -> Observation:
+    def observations(self, buffers: at.StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
         return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
 
-    def observation(self, buffers: StepBuffers, i: int) -> Observation:
+    def observation(self, buffers: at.StepBuffers, i: int) -> Observation:
         """Copy the observation of environment i, before that of its next episode replaces it."""
         return {key: part[i].copy() for key, part in self.observations(buffers).items()}
 
-    def totals_of(self, i: int) -> StepTotals:
+    def totals_of(self, i: int) -> at.StepTotals:
         """Return the totals of environment i, as Python's floats."""
-        return StepTotals._make(self._columns[i].tolist())
+        return at.StepTotals._make(self._columns[i].tolist())
 
-    def rewards(self, buffers: StepBuffers, opened: Sequence[int] = ()) -> np.ndarray:
+    def rewards(self, buffers: at.StepBuffers, opened: Sequence[int] = ()) -> np.ndarray:
         """Return the (N,) float64 rewards of the last actions.
 
         A reward function of yours is not called for the environments `opened`: they have not acted
@@ -333,7 +323,7 @@ class EnvBatch:
                 rewards[i] = self.reward_of(i, self.totals_of(i))
         return rewards
 
-    def reward_of(self, i: int, totals: StepTotals) -> float:
+    def reward_of(self, i: int, totals: at.StepTotals) -> float:
         """Return the reward of the last action in environment i."""
         reference = self._reference_totals[i].tolist()
         arguments: tuple[Any, ...]
@@ -346,23 +336,23 @@ class EnvBatch:
         except (TypeError, ValueError):
             raise BfenvError(f"reward must return a number, got {reward!r}") from None
 
-    def ended_jobs(self, i: int, totals: StepTotals) -> EndedJobs:
+    def ended_jobs(self, i: int, totals: at.StepTotals) -> EndedJobs:
         """Return the jobs of the episode that ended since the last decision in environment i."""
         window = self.windows[i]
         assert window is not None, "an episode has been opened"
-        cluster, jobs = cluster_of(self._state, i), self.source.traces[window.k].jobs
+        cluster, jobs = at.cluster_of(self._state, i), self.source.traces[window.k].jobs
         end = cluster.end[window.first : window.last]
         since = totals.before_now if totals.steps > 1 else -1
         job = window.first + np.flatnonzero((end >= 0) & (end > since))
         submit, size, estimate = jobs.submit[job], jobs.size[job], jobs.estimate[job]
         return EndedJobs(job, size, estimate, submit, cluster.start[job], cluster.end[job])
 
-    def endings(self, totals: StepTotals) -> tuple[Any, Any]:
+    def endings(self, totals: at.StepTotals) -> tuple[Any, Any]:
         """Return whether episodes are terminated, and whether they are truncated."""
         limit = np.inf if self.most_steps is None else self.most_steps
         return totals.unstarted == 0, totals.steps >= limit
 
-    def info(self, i: int, buffers: StepBuffers, totals: StepTotals | None = None) -> Info:
+    def info(self, i: int, buffers: at.StepBuffers, totals: at.StepTotals | None = None) -> Info:
         """Return the info of environment i; the metrics are known at the end of its episode."""
         totals = totals or self.totals_of(i)
         info = info_of(buffers, i, self._state.mask[i])
@@ -372,23 +362,23 @@ class EnvBatch:
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
         return info
 
-    def infos(self, buffers: StepBuffers) -> dict[str, np.ndarray]:
+    def infos(self, buffers: at.StepBuffers) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""
         return infos_of(buffers, self._state.mask)
 
     def _set_views(self) -> None:
         """Make views of the totals, which are always of the last step or reset."""
-        self.totals = StepTotals(*self._totals)
+        self.totals = at.StepTotals(*self._totals)
         self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)
 
-    def _new_tables(self) -> TraceTables:
+    def _new_tables(self) -> at.TraceTables:
         order = self.settings["window_order"]
-        return new_tables(self.source.traces, order if order in ORDER_NAMES else None)
+        return at.new_tables(self.source.traces, order if order in ORDER_NAMES else None)
 
     def _set_kernel_arguments(self) -> None:
         """Derive the plain tuples that `episode.step` takes."""
-        self._tables = with_state(self._tables, self._state)
+        self._tables = at.with_state(self._tables, self._state)
         self._share()
         self._step = self._run_easy = None
 
@@ -405,3 +395,47 @@ class EnvBatch:
             for begin, end in pairwise(bounds)
         ]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+
+def charge_unstarted(
+    state: at.BatchState,
+    tables: at.TraceTables,
+    trace: Trace,
+    i: int,
+    totals: at.StepTotals,
+    row: np.ndarray,
+) -> None:
+    """Charge environment i for the jobs of its episode that have not started or are on trial.
+
+    "Episode End" of `BackfillEnv` says how much, and why truncation never pays.
+
+    `totals` belong to the step that was truncated; `row`, the same as an array in the order of
+    StepTotals, is overwritten.
+    """
+    cluster, jobs = at.cluster_of(state, i), Jobs(*tables.requests[state.counters[i, at.TRACE]])
+    first, last = state.counters[i, [at.FIRST, at.LAST]].tolist()
+    time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
+    start, end = cluster.start[first:last], cluster.end[first:last]
+    on_trial = (cluster.trial_start[first:last] >= 0) & (cluster.trial_end[first:last] < 0)
+    on_trial &= (start >= 0) & (start <= time) & (end < 0)
+    unstarted = first + np.flatnonzero((start < 0) | (start > time) | on_trial)  # FOREVER: not yet
+    settled = state.sums[i, at.WAIT] - (start - jobs.submit[first:last])[on_trial].sum()
+    present = np.union1d(waiting(cluster), unstarted)
+    remaining = expected_ends(cluster) - time
+    work = float(jobs.size[running(cluster)] @ remaining)
+    work += float(jobs.size[present].astype(np.float64) @ jobs.estimate[present])
+    longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
+    earliest = np.maximum(jobs.submit[unstarted], jobs.requested_start[unstarted]).clip(time)
+    latest = earliest + 2 * work / processors + longest
+    for begin, end, _ in sorted(trace.outages):
+        met = (time < begin) & (begin - longest < latest) & (earliest < end)
+        latest += np.where(met, end - begin + longest, 0)
+    wait = latest - jobs.submit[unstarted]
+    slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
+    charged = totals._replace(
+        wait=settled + wait.sum(),
+        slowdown=state.sums[i, at.BOUNDED_SLOWDOWN] + slowdown.sum(),
+        longest=max(float(state.sums[i, at.LONGEST_WAIT]), float(wait.max())),
+        submitted=float(last - first),
+    )
+    row[:] = charged

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import STATE as GUARD_STATE
-from bfenv.baselines.age_guard_state import AgeGuard
+from bfenv.baselines.age_guard import STATE as GUARD_STATE
+from bfenv.baselines.age_guard import AgeGuard
 from bfenv.core.cluster import STATE, Cluster
 from bfenv.core.events import Truth
 from bfenv.core.jobs import ESTIMATE, FOREVER, SIZE, Jobs, Trace
 from bfenv.core.kernel import inlined
 from bfenv.core.outages import with_outages
 from bfenv.envs.features import LOG_LONGEST
+from bfenv.knowledge.expression_program import columns_of as packed_columns
+from bfenv.knowledge.expression_program import program_of
 from bfenv.knowledge.groups import Groups
-from bfenv.knowledge.packed_program import columns_of as packed_columns
-from bfenv.knowledge.packed_program import program_of
 from bfenv.knowledge.priorities import ORDERS, new_ranking
 from bfenv.knowledge.user_history import UserHistory, find_groups, new_user_history
 

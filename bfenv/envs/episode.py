@@ -4,8 +4,7 @@ They work on the BatchState of N environments at once and drive the verbs of `bf
 """
 
 import bfenv.envs.batch_state as at
-from bfenv.baselines.age_guard import note_start, update_work
-from bfenv.baselines.age_guard_state import ESTIMATES, RUNTIMES
+from bfenv.baselines.age_guard import ESTIMATES, RUNTIMES, note_start, update_work
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import NEXT_JOB, finished, may_start, now, start, try_start, waiting
 from bfenv.core.events import advance, commit_starts
@@ -13,19 +12,6 @@ from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import first_to_come
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.batch_state import (
-    BatchState,
-    EnvRules,
-    StepBuffers,
-    StepTotals,
-    TraceTables,
-    cluster_of,
-    columns_of,
-    guard_of,
-    history_of,
-    jobs_of,
-    truth_of,
-)
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.observation import observe
@@ -42,7 +28,7 @@ def start_job(state, tables, rules, cluster, jobs, truth, i, job):
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
     if rules.guard_code is not None:
-        note_start(guard_of(state, tables, rules, i), job)
+        note_start(at.guard_of(state, tables, rules, i), job)
     sums[at.BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if counters[at.FIRST] <= job < counters[at.LAST]:
         waited = now(cluster) - jobs.submit[job]
@@ -60,7 +46,7 @@ def try_job(state, tables, rules, cluster, jobs, truth, i, job, limit):
     try_start(cluster, jobs, job, limit)
     commit_starts(cluster, jobs, truth)
     if rules.guard_code is not None:
-        note_start(guard_of(state, tables, rules, i), job)
+        note_start(at.guard_of(state, tables, rules, i), job)
     sums[at.BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if state.counters[i, at.FIRST] <= job < state.counters[i, at.LAST]:
         waited = now(cluster) - jobs.submit[job]
@@ -126,7 +112,7 @@ def write_outputs(state, tables, rules, cluster, jobs, i, buffers):
         sums[at.LAST_SLOWDOWN] = slowdown
         sums[at.LAST_LONGEST] = longest
         sums[at.LAST_SUBMITTED] = submitted
-    totals = StepTotals(
+    totals = at.StepTotals(
         before_now=sums[at.BEFORE_NOW],
         before_wait=sums[at.BEFORE_WAIT],
         before_slowdown=sums[at.BEFORE_SLOWDOWN],
@@ -158,9 +144,9 @@ UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 def open_episode(
-    state: BatchState,
-    tables: TraceTables,
-    rules: EnvRules,
+    state: at.BatchState,
+    tables: at.TraceTables,
+    rules: at.EnvRules,
     i: int,
     window: EpisodeWindow,
     outages: range,
@@ -169,14 +155,14 @@ def open_episode(
 
     `outages` are the numbers of the outages.
     """
-    counters, cluster = state.counters[i], cluster_of(state, i)
-    jobs = jobs_of(state, tables, i)
+    counters, cluster = state.counters[i], at.cluster_of(state, i)
+    jobs = at.jobs_of(state, tables, i)
     if rules.users is not None:
         state.user_ended[i], state.user_sums[i], state.user_recent[i] = 0, 0, 0
         state.by_estimate[i], state.by_size[i] = 0, 0
-        learn_jobs(history_of(state, tables, i), cluster, jobs, ended_before(cluster, window))
+        learn_jobs(at.history_of(state, tables, i), cluster, jobs, ended_before(cluster, window))
     if rules.expression is not None:  # what it made of these jobs in other episodes
-        columns_of(state, rules, i).version[window.opening : window.end] = -1
+        at.columns_of(state, rules, i).version[window.opening : window.end] = -1
     if rules.guard_code is not None:  # it knows those that have ended
         ended = ended_before(cluster, window)
         state.guard_work[i], state.guard_last_pass[i], state.guard_state[i] = -1, 0, 0
@@ -195,12 +181,12 @@ def step(state, tables, rules, first, actions, buffers):
     In an environment that has just been opened, the action is not read. Python calls it with plain
     tuples: unpacking a NamedTuple costs as much as the step.
     """
-    batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
-    batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
+    batch_state, batch_tables = at.BatchState(*state), at.TraceTables(*tables)
+    batch_rules, outputs = at.EnvRules(*rules), at.StepBuffers(*buffers)
     # One environment after the other, because what it works on is then still in the cache
     for i in range(first, first + len(actions)):
-        cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
-        truth, counters = truth_of(batch_state, batch_tables, i), batch_state.counters[i]
+        cluster, jobs = at.cluster_of(batch_state, i), at.jobs_of(batch_state, batch_tables, i)
+        truth, counters = at.truth_of(batch_state, batch_tables, i), batch_state.counters[i]
         opened = counters[at.STEPS] == OPENED
         if opened:
             _begin_episode(batch_state, cluster, jobs, i)
@@ -270,7 +256,7 @@ def _act(state, tables, rules, cluster, jobs, truth, i, action):
 @kernel
 def _run_on(state, tables, rules, cluster, jobs, truth, i):
     """Let the clock run until a start is legal, unless one is already, or the episode has ended."""
-    counters, history = state.counters[i], history_of(state, tables, i)
+    counters, history = state.counters[i], at.history_of(state, tables, i)
     ran = False
     while True:
         if counters[at.LEGAL_STARTS] == UNKNOWN or counters[at.UNSTARTED] == 0:
@@ -288,7 +274,7 @@ def _run_on(state, tables, rules, cluster, jobs, truth, i):
             if rules.users is not None:
                 learn(history, cluster, jobs)
             if rules.guard_code is not None:
-                guard = guard_of(state, tables, rules, i)
+                guard = at.guard_of(state, tables, rules, i)
                 state.sums[i, at.GUARD_LIMIT] = update_work(guard, history, cluster, jobs)
             correct_slowdowns(state, cluster, jobs, truth, i)
             if rules.trial_limit is not None or rules.first_trial is not None:

@@ -106,13 +106,15 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
     for value in loads:
         if value is not None:
             check_number("load", value, positive=True)
-    return [_load_trace(each, target) for each in workloads for target in loads]
-
-
-def _load_trace(workload: Any, load: float | None) -> Trace:
-    if isinstance(workload, Trace):
-        return workload if load is None else with_load(workload, load)
-    return load_workload(workload) if load is None else load_workload(workload, load=load)
+    traces = []
+    for each in workloads:
+        whole = each if isinstance(each, Trace) else None
+        for target in loads:
+            options = {} if target is None else {"load": target}
+            traces.append(load_workload(each, **options) if whole is None else whole)
+            if whole is not None and target is not None:
+                traces[-1] = with_load(whole, target)
+    return traces
 
 
 def _episode_length(

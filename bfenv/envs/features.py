@@ -20,8 +20,6 @@ LOG_LONGEST = math.log1p(100 * DAY)
 LOG_MOST = math.log1p(10_000)
 LOG_LARGEST_EXPANSION = math.log(10_000)
 VERSION = 4  # of the tables; saved models note it
-OLDEST_VERSION = 3  # from here on a name keeps its meaning; changes are in CHANGED_GROUPS
-CHANGED_GROUPS = {4: ("users",)}  # groups of JOB_FEATURES to which a version added columns
 AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * DAY, 31))]).astype(np.int64)
 
 
@@ -57,17 +55,10 @@ QUEUE = (
 )
 # Of QUANTITIES, those that the columns of USERS are
 USER_QUANTITIES = (
-    h.USER_RUNTIME,
-    h.SAME_ESTIMATE_RUNTIME,
-    h.SAME_SIZE_RUNTIME,
-    h.LAST_RUNTIME,
-    h.PREVIOUS_RUNTIME,
-    h.PREDICTED_EXPANSION,
-    h.ACCURACY,
-    h.USER_QUEUED,
-    h.USER_RUNNING,
+    h.USER_RUNTIME, h.SAME_ESTIMATE_RUNTIME, h.SAME_SIZE_RUNTIME, h.LAST_RUNTIME,
+    h.PREVIOUS_RUNTIME, h.PREDICTED_EXPANSION, h.ACCURACY, h.USER_QUEUED, h.USER_RUNNING,
     h.USER_ENDED,
-)
+)  # fmt: skip
 SCALES = {"s": "log_time({})", "jobs": "log_count({})", "-": "{}"}  # of quantities, by unit
 
 
@@ -119,12 +110,6 @@ def job_columns(
     chosen = [features for name, features in JOB_FEATURES.items() if name in groups]
     shown = TRIAL if trial_actions else TRIAL[:1]
     return sum(chosen, QUEUE) + (AGE if age else ()) + (shown if trial else ())
-
-
-def has_same_columns(version: int, groups: Sequence[str]) -> bool:
-    """Tell whether observations of an earlier version with these groups have the same columns."""
-    added = [group for since, names in CHANGED_GROUPS.items() if since > version for group in names]
-    return OLDEST_VERSION <= version <= VERSION and not set(added) & set(groups)
 
 
 def column(features: tuple[Feature, ...], name: str) -> int:

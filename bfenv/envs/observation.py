@@ -91,7 +91,10 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
     if state.outages is not None and state.counters[i, at.MET] > 0:
-        _correct_fits(state, cluster, jobs, i, buffers.queue[i])
+        slots = state.slots[i]
+        for slot in range(min(len(slots), len(waiting(cluster)))):
+            if is_withheld(state, cluster, jobs, i, slots[slot]):  # for an outage to come
+                buffers.queue[i][slot, f.JOB_FITS] = 0.0
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(state, cluster, jobs, i, buffers.profile[i])
     _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, buffers.cluster[i])
@@ -149,15 +152,6 @@ def _lanes(state, cluster, i):
     What these make of the empty slots behind the jobs is not looked at.
     """
     return min(len(state.slots[i]), (len(waiting(cluster)) + LANES - 1) // LANES * LANES)
-
-
-@kernel
-def _correct_fits(state, cluster, jobs, i, queue):
-    """Let no job fit that cannot start in this pass because of an outage to come."""
-    slots = state.slots[i]
-    for slot in range(min(len(slots), len(waiting(cluster)))):
-        if is_withheld(state, cluster, jobs, i, slots[slot]):
-            queue[slot, f.JOB_FITS] = 0.0
 
 
 @kernel

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
 from bfenv.envs.settings import EnvSettings, reservation_depth_of, trials_of
 from bfenv.envs.slots import find_window_rule
-from bfenv.knowledge.packed_program import without_room
+from bfenv.knowledge.expression_program import without_room
 
 
 def find_job_features(settings: EnvSettings, traces: Sequence[Trace]) -> tuple[Feature, ...]:

@@ -9,17 +9,11 @@ from typing import Any, Unpack
 import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
+import bfenv.envs.settings as st
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import rows_of
-from bfenv.envs.settings import (
-    FRAMES_PER_SECOND,
-    RENDER_MODES,
-    EnvSettings,
-    Workloads,
-    lists_settings,
-)
 from bfenv.envs.vector import check_actions
 
 
@@ -38,20 +32,20 @@ class BackfillVecEnv(VecEnv):
     Raises BfenvError if a setting is wrong.
     """
 
-    @lists_settings
+    @st.lists_settings
     def __init__(
         self,
         num_envs: int = 1,
-        workload: Workloads | None = None,
-        **settings: Unpack[EnvSettings],
+        workload: st.Workloads | None = None,
+        **settings: Unpack[st.EnvSettings],
     ) -> None:
         self.batch = EnvBatch(num_envs, workload, settings)
         self.handles = [EnvHandle(self.batch, i) for i in range(num_envs)]
         self._actions: np.ndarray | None = None
         super().__init__(num_envs, self.batch.observation_space, self.batch.action_space)
         self.metadata: dict[str, Any] = {
-            "render_modes": list(RENDER_MODES),
-            "render_fps": FRAMES_PER_SECOND,
+            "render_modes": list(st.RENDER_MODES),
+            "render_fps": st.FRAMES_PER_SECOND,
         }
 
     def reset(self) -> Observation:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 import bfenv.envs.batch_state as at
+import bfenv.knowledge.expression_program as xp
 from bfenv.baselines.expression_order import find_order_or_expression
 from bfenv.core.cluster import now, waiting
 from bfenv.core.jobs import FOREVER
@@ -18,8 +19,6 @@ from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.envs.batch_state import columns_of, history_of
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.outages import is_hidden
-from bfenv.knowledge.expression_program import parse_expression, score_jobs
-from bfenv.knowledge.packed_program import pack_program, program_of
 from bfenv.knowledge.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
 from bfenv.knowledge.user_history import count_jobs, note_age_limit
 
@@ -60,7 +59,7 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
         found = find_order_or_expression(order, "window_order", WINDOW_ORDERS)
         codes, weight, oldest = [found.code], found.weight, 1
         if found.code == EXPRESSION:
-            expression = pack_program(parse_expression(order, "window_order"))
+            expression = xp.pack_program(xp.parse_expression(order, "window_order"))
     oldest = min(window, max(oldest, reserved, 1))
     share = (window - oldest) // len(codes) if codes else 0
     if order == "mixed":
@@ -182,7 +181,11 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
     taken, key, line = state.per_job[i, at.TAKEN], state.per_job[i, at.KEY], waiting(cluster)
     time, count = now(cluster), 0
     if rules.expression is not None:
-        _write_values(state, tables, cluster, jobs, rules, i)
+        program, columns = xp.program_of(rules.expression), columns_of(state, rules, i)
+        history, value = history_of(state, tables, i), state.per_job[i, at.VALUE].view(np.float64)
+        count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
+        note_age_limit(history, longest_allowed_wait(state, rules, i))
+        xp.score_jobs(program, columns, history, cluster, jobs, line, value)
     for place in range(len(line)):
         job = line[place]
         estimate, size = jobs.estimate[job], jobs.size[job]
@@ -207,16 +210,6 @@ def _write_keys(state, tables, cluster, jobs, rules, i, order):
                 count -= key[place] < LARGEST
                 key[place] = LARGEST
     return count
-
-
-@kernel
-def _write_values(state, tables, cluster, jobs, rules, i):
-    """Write the values that the window's expression has for the waiting jobs."""
-    program, columns = program_of(rules.expression), columns_of(state, rules, i)
-    history, value = history_of(state, tables, i), state.per_job[i, at.VALUE].view(np.float64)
-    count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
-    note_age_limit(history, longest_allowed_wait(state, rules, i))
-    score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
 
 
 @kernel

@@ -141,7 +141,10 @@ class PlanningHandle(EnvHandle):
         if not isinstance(snapshot, EnvSnapshot):
             raise BfenvError(f"expected a snapshot, got {type(snapshot).__name__}")
         k, known, traces = snapshot.window.k, snapshot.window.end, episode.source.traces
-        shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
+        shapes = [
+            {name: part.shape[1:] for name, part in _arrays(state).items() if name not in OF_USERS}
+            for state in (episode._state, snapshot.state)
+        ]
         alike = k < len(traces) and shapes[0] == shapes[1]
         alike = alike and traces[k].outages == snapshot.outages
         pairs: list[tuple[Any, Any]] = []
@@ -151,11 +154,6 @@ class PlanningHandle(EnvHandle):
             pairs += zip(requests, snapshot.jobs, strict=True)
         if not (alike and all(np.array_equal(own, other) for own, other in pairs)):
             raise BfenvError("the snapshot is of an environment with other workloads or settings")
-
-
-def _shapes(state: BatchState) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of what a snapshot keeps of one environment."""
-    return {name: part.shape[1:] for name, part in _arrays(state).items() if name not in OF_USERS}
 
 
 def _arrays(state: BatchState) -> dict[str, np.ndarray]:

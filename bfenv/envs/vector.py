@@ -9,6 +9,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+import bfenv.envs.settings as st
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
@@ -16,13 +17,6 @@ from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.episode_source import check_options
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import INFO_KEYS, NO_METRICS, Info
-from bfenv.envs.settings import (
-    FRAMES_PER_SECOND,
-    RENDER_MODES,
-    EnvSettings,
-    Workloads,
-    lists_settings,
-)
 
 StepResult = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them
@@ -65,22 +59,25 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  declared by Gymnasium
-        "render_modes": list(RENDER_MODES),
-        "render_fps": FRAMES_PER_SECOND,
+        "render_modes": list(st.RENDER_MODES),
+        "render_fps": st.FRAMES_PER_SECOND,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    @lists_settings
+    @st.lists_settings
     def __init__(
         self,
         num_envs: int = 1,
-        workload: Workloads | None = None,
+        workload: st.Workloads | None = None,
         autoreset_mode: str | AutoresetMode = "same_step",
         copy: bool = True,
         threads: int = 1,
-        **settings: Unpack[EnvSettings],
+        **settings: Unpack[st.EnvSettings],
     ) -> None:
-        mode = _autoreset_mode(autoreset_mode)
+        mode = autoreset_mode
+        if not isinstance(mode, AutoresetMode):
+            check_choice("autoreset_mode", mode, [known.name.lower() for known in AutoresetMode])
+            mode = AutoresetMode[mode.upper()]
         batch = EnvBatch(num_envs, workload, settings, threads)
         check_choice("copy", copy, (False, True))
         if not copy:
@@ -315,13 +312,6 @@ def _spread(infos: Sequence[Info], over: Sequence[int], present: np.ndarray) -> 
                 column[i] = info[key]
         spread[key], spread[f"_{key}"] = column, present
     return spread
-
-
-def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
-    if isinstance(mode, AutoresetMode):
-        return mode
-    check_choice("autoreset_mode", mode, [known.name.lower() for known in AutoresetMode])
-    return AutoresetMode[mode.upper()]
 
 
 def check_actions(actions: Any, count: int) -> np.ndarray:

@@ -45,7 +45,9 @@ class Case(NamedTuple):
         return load_workload(self.source, **dict(self.options))
 
 
-def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> list[Case]:
+def workload_cases(
+    workload: str, seeds: int = 1, load: float | None = None, **options: Any
+) -> list[Case]:
     """Return a case of a workload for each seed.
 
     Args:
@@ -53,11 +55,12 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
         seeds: How many seeds, from 0. A seed determines the jobs of a generated workload and the
             decisions of a stochastic policy.
         load: Offered load to scale the workload to; None for its own.
+        **options: Others of `load_workload`.
 
     Raises:
         BfenvError: If the workload is unknown, or `seeds` is below 1.
     """
-    options = {} if load is None else {"load": load}
+    options |= {} if load is None else {"load": load}
     is_generated = takes_seed(workload)
     return [
         Case(
@@ -195,7 +198,7 @@ def _evaluate(
         except PolicyError as error:
             return replace(row, status="failed", error=str(error)), {}
     if full:
-        easy, fair = (_references if isinstance(case.source, str) else _simulated)(case)
+        easy, fair = _known_references(case) if isinstance(case.source, str) else references(trace)
         row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged))
     else:
         fidelity = {} if logged is None else calibrate(schedule, logged)
@@ -204,12 +207,13 @@ def _evaluate(
     return row, {name: value for name, value in kept.items() if name != "trace"}
 
 
-def _simulated(case: Case) -> tuple[Schedule | None, Schedule | None]:
+def references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:
     """Return EASY's schedule and the one that counts as fair; None if they cannot run."""
-    trace = case.trace()
     if trace.jobs.requested_start.any():
         return None, None
     return simulate(trace, REFERENCE), simulate(trace, FAIR)
 
 
-_references = lru_cache(maxsize=2)(_simulated)  # for cases that are known by name
+@lru_cache(maxsize=2)
+def _known_references(case: Case) -> tuple[Schedule | None, Schedule | None]:
+    return references(case.trace())

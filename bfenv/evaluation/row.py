@@ -40,7 +40,8 @@ class Difference:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Difference":
         """Read a difference; what is not a number becomes None."""
-        return cls(**{one.name: _number_or_none(values.get(one.name)) for one in fields(cls)})
+        found = {one.name: values.get(one.name) for one in fields(cls)}
+        return cls(**{name: value if is_number(value) else None for name, value in found.items()})
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Row:
     command: str  # that makes the row again
     error: str = ""  # why it failed
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
-    division: str | None = None  # one of DIVISIONS; None in rows that are older than these
+    division: str | None = None  # one of DIVISIONS; None of what a log records
     foresight: str | None = None  # what was found, see `bfenv.players.foresight`; None: not tried
     sandbox: str | None = None  # of its player, see `bfenv.players`; None if it needs no player
     schedule_hash: str | None = None  # of all starts and ends; None if it failed, or is older
@@ -309,10 +310,6 @@ def encode_json(value: Mapping[str, Any]) -> bytes:
 def _safe_name(text: str, longest: int = 40) -> str:
     """Part of a file name that leads nowhere else, of letters, digits, dots, plus and minus."""
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text)[:longest].lstrip(".+-").rstrip(".-") or "x"
-
-
-def _number_or_none(value: Any) -> Any:
-    return value if is_number(value) else None
 
 
 def _slowdown_curve(value: Any) -> SlowdownCurve | None:

@@ -10,9 +10,9 @@ from bfenv.evaluation.row import Difference, QueueCurve, Row
 
 REFERENCE = "easy"
 FAIR = "fcfs"  # the policy whose order of starts counts as fair
-STARVES_MEANING = (
-    f"its longest wait on some workload is over {STARVES:g} times EASY's, so its means are low at "
-    "the expense of jobs that hardly ever start."
+STARVES_RULE = (
+    f"A policy starves if its longest wait on some workload is over {STARVES:g} times EASY's: its "
+    "means are low at the expense of jobs that hardly ever start."
 )
 
 Rows = Mapping[tuple[str, str, int], Row]  # by policy, workload and seed
@@ -39,6 +39,12 @@ def starves(row: Row, rows: Rows) -> bool:
     """Whether the longest wait of a row is over STARVES times the reference's."""
     longest, usual = _longest_waits(row, rows)
     return longest is not None and usual is not None and longest > STARVES * usual
+
+
+def starving(rows: Iterable[Row]) -> set[str]:
+    """Return the policies that starve jobs in some row."""
+    known = rows_by_run(rows)
+    return {row.policy for row in known.values() if starves(row, known)}
 
 
 def longest_ratio(policy: str, rows: Rows) -> float | None:
@@ -88,29 +94,25 @@ def summarize(rows: Sequence[Row], workload: str) -> list[PolicySummary]:
     for row in sorted(rows, key=lambda row: row.seed):
         if row.workload == workload:
             by_policy.setdefault(row.policy, []).append(row)
-    summaries = [
-        PolicySummary(
-            policy,
-            own,
-            {name: _mean([row.metrics.get(name) for row in own]) for name in _names(own)},
-            {
-                name: _mean_difference([row.versus.differences.get(name) for row in own])
-                for name in COMPARED
-            },
-            any(starves(row, reference) for row in own),
-        )
-        for policy, own in by_policy.items()
-    ]
-    return sorted(summaries, key=_order)
+    summaries = []
+    for policy, own in by_policy.items():
+        means: dict[str, float | None] = {}
+        for name in dict.fromkeys(name for row in own for name in row.metrics):
+            values = [row.metrics.get(name) for row in own]
+            known = [value for value in values if value is not None]
+            means[name] = sum(known) / len(known) if len(known) == len(values) else None
+        versus = {
+            name: _mean_difference([row.versus.differences.get(name) for row in own])
+            for name in COMPARED
+        }
+        is_starving = any(starves(row, reference) for row in own)
+        summaries.append(PolicySummary(policy, own, means, versus, is_starving))
 
+    def order(one: PolicySummary) -> tuple[float, str]:
+        value = one.metrics.get(COMPARED[0])
+        return math.inf if value is None else value, one.policy  # unknown values last
 
-def _names(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.metrics))
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
+    return sorted(summaries, key=order)
 
 
 def _mean_difference(parts: Sequence[Difference | None]) -> Interval | None:
@@ -128,9 +130,3 @@ def _mean_difference(parts: Sequence[Difference | None]) -> Interval | None:
     below = math.sqrt(sum((part.low - part.value) ** 2 for part in known)) / count
     above = math.sqrt(sum((part.high - part.value) ** 2 for part in known)) / count
     return Interval(middle, middle - below, middle + above)
-
-
-def _order(summary: PolicySummary) -> tuple[float, str]:
-    """Sort key: unknown values last."""
-    value = summary.metrics.get(COMPARED[0])
-    return math.inf if value is None else value, summary.policy

@@ -12,16 +12,9 @@ import ast
 import warnings
 from typing import NamedTuple
 
+import bfenv.knowledge.user_history as h
 from bfenv.core.errors import PolicyError
 from bfenv.core.text import shown, suggest
-from bfenv.knowledge.user_history import (
-    ESTIMATE,
-    EXPANSION,
-    NAMES,
-    PREDICTED_EXPANSION,
-    PREDICTION,
-    WAIT,
-)
 
 LONGEST = 6_000  # characters of an expression
 DEEPEST = 200  # operations within each other
@@ -99,7 +92,7 @@ def suggest_quantity(name: str) -> str:
     """Return a hint for an unknown name: the quantities that are spelled alike, or all."""
     if name == RUNTIME:
         return "runtimes are not known before a job ends: use estimate or prediction"
-    return suggest(name, NAMES) or f"known are {', '.join(NAMES)}"
+    return suggest(name, h.NAMES) or f"known are {', '.join(h.NAMES)}"
 
 
 def _read(node: ast.AST, depth: int = 1) -> Node:
@@ -113,9 +106,9 @@ def _read(node: ast.AST, depth: int = 1) -> Node:
             raise _UnknownError(node, f"expected a number below {LARGEST}, got {number!r:.40}")
         return Node(CONSTANT, constant=float(number))
     if isinstance(node, ast.Name):
-        if node.id not in NAMES:
+        if node.id not in h.NAMES:
             raise _UnknownError(node, f"unknown name {shown(node.id)}", suggest_quantity(node.id))
-        return _load(NAMES.index(node.id))
+        return _load(h.NAMES.index(node.id))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         operand = _read(node.operand, depth + 1)
         return Node(NEGATE, (operand,)) if isinstance(node.op, ast.USub) else operand
@@ -132,10 +125,10 @@ def _read(node: ast.AST, depth: int = 1) -> Node:
 
 def _load(quantity: int) -> Node:
     """Return the node of a quantity; an expansion is written out, as only its wait changes."""
-    if quantity not in (EXPANSION, PREDICTED_EXPANSION):
+    if quantity not in (h.EXPANSION, h.PREDICTED_EXPANSION):
         return Node(LOAD, quantity=quantity)
-    runtime = Node(LOAD, quantity=ESTIMATE if quantity == EXPANSION else PREDICTION)
-    response = Node(ADD, (Node(LOAD, quantity=WAIT), runtime))
+    runtime = Node(LOAD, quantity=h.ESTIMATE if quantity == h.EXPANSION else h.PREDICTION)
+    response = Node(ADD, (Node(LOAD, quantity=h.WAIT), runtime))
     return Node(DIVIDE, (response, runtime))
 
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import NEXT_JOB, NOW, Cluster, finished
+from bfenv.core.cluster import NEXT_JOB, NOW, Cluster
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.knowledge.groups import Groups, group_of, new_groups
@@ -77,28 +77,15 @@ def ended_jobs(cluster: Cluster) -> np.ndarray:
 
 
 @kernel
-def learn_runtimes(history, cluster, jobs):
-    """Take in the jobs that ended at this instant."""
-    for job in finished(cluster):
-        if job < cluster.state[NEXT_JOB]:  # no outage
-            _learn(history, cluster, jobs, job)
-
-
-@kernel
 def learn_runtimes_of(history, cluster, jobs, ended):
     """Take in ended jobs, (k,) int64, in the order of their ends."""
     for job in ended:
-        _learn(history, cluster, jobs, job)
-
-
-@kernel
-def _learn(history, cluster, jobs, job):
-    share = (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
-    _add(history.all_share, history.all_ended, 0, share)
-    if jobs.user[job] >= 0:
-        _add(history.user_share, history.user_ended, jobs.user[job], share)
-        group = group_of(history.groups, 0, jobs.user[job], jobs.estimate[job])
-        _add(history.group_share, history.group_ended, group, share)
+        share = (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
+        _add(history.all_share, history.all_ended, 0, share)
+        if jobs.user[job] >= 0:
+            _add(history.user_share, history.user_ended, jobs.user[job], share)
+            group = group_of(history.groups, 0, jobs.user[job], jobs.estimate[job])
+            _add(history.group_share, history.group_ended, group, share)
 
 
 @kernel

@@ -13,6 +13,7 @@ import bfenv.analysis.bounds.gap as gp
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS
 from bfenv.evaluation.row import Row
+from bfenv.evaluation.summary import starving
 from bfenv.leaderboard.replay import trace_of
 from bfenv.leaderboard.standings import division
 from bfenv.leaderboard.store import Leaderboard
@@ -117,8 +118,12 @@ def check_bounds(leaderboard: Leaderboard) -> int:
 
 
 def gaps(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadGap]:
-    """Return the gap of each workload all of whose traces have bounds, by name."""
+    """Return the gap of each workload all of whose traces have bounds, by name.
+
+    The best policy is the best of those that starve no jobs.
+    """
     rows = list(rows)
+    bad = starving(rows)
     shares = shares_closed(rows, bounds)
     by_workload: dict[str, list[Row]] = {}
     for row in rows:
@@ -126,7 +131,7 @@ def gaps(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadGap]:
     found = []
     for workload, own in sorted(by_workload.items()):
         hashes = {row.workload_hash for row in own}
-        values = _mean_by_policy(own)
+        values = _mean_by_policy(row for row in own if row.policy not in bad)
         if hashes <= bounds.keys() and values:
             parts = [bounds[one] for one in sorted(hashes)]
             means = (

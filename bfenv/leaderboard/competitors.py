@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from bfenv.agents.agent_names import SHIPPED, is_stochastic, read_agent, starts_trials, training_of
 from bfenv.agents.card import SUFFIX, card_path, is_network
+from bfenv.agents.rlscheduler import NAME as PUBLISHED
+from bfenv.agents.rlscheduler import weight_files
 from bfenv.agents.seen_jobs import Span
 from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import find_policy
@@ -40,15 +42,15 @@ from bfenv.players.strangers import (
 
 def card_of(policy: Policy) -> str | None:
     """Return the name or path of the card that a policy was loaded from; None of other policies."""
-    prefix, _, card = policy.name.partition(":")
-    return card if prefix == "agent" and card else None
+    return _card_named(policy.name) or None if policy.name.startswith(f"{CARDS}:") else None
 
 
 def _card_named(name: str) -> str:
     """Return the name or path of the card that a policy's name asks for; "" of other policies."""
     base, options = parse_name(name, PolicyError)
     prefix, _, card = base.partition(":")
-    return (card or str(read_value(options.get("name", "''")))) if prefix == CARDS else ""
+    card = card or str(read_value(options.get("name", "''")))
+    return card if prefix == CARDS and card != PUBLISHED else ""
 
 
 def network_of(name: str) -> str | None:
@@ -81,6 +83,9 @@ def code_files(kind: str, name: str) -> list[Path]:
     if kind == "agent" and read_agent(name).is_network:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
+    base, options = parse_name(name, PolicyError)
+    if kind == "policy" and base == f"{CARDS}:{PUBLISHED}":
+        return list(weight_files(str(read_value(options.get("path", "")))))
     if kind == "policy" and (card := _card_named(name)):
         return [Path(card)] if card.endswith(SUFFIX) else []
     if (is_strange_agent if kind == "agent" else is_strange_policy)(name):
@@ -194,14 +199,6 @@ def check_name(kind: str, name: str) -> None:
 def with_article(kind: str) -> str:
     """Return a kind of competitor with its article."""
     return f"an {kind}" if kind == "agent" else f"a {kind}"
-
-
-def one_name(policy: str) -> str:
-    """Return the name under which the rows of a policy stand, however it was written.
-
-    Raises BfenvError if bfenv has no such policy.
-    """
-    return policy.strip() if is_strange_policy(policy) else find_policy(policy).name
 
 
 def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:

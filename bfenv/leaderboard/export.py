@@ -89,15 +89,12 @@ def batsim_csv(schedule: Schedule) -> str:
         submit, size, estimate, is_killed, *rest = line
         state = "COMPLETED_WALLTIME_REACHED" if is_killed else "COMPLETED_SUCCESSFULLY"
         head = (job, trace.name, job, submit, size, estimate, int(not is_killed), state)
-        rows.append((*head, *rest, _intervals(spans[job]), -1, ""))
+        processors = " ".join(
+            f"{first}" if last == first + 1 else f"{first}-{last - 1}"
+            for first, last in sorted(spans[job])
+        )
+        rows.append((*head, *rest, processors, -1, ""))
     return csv_text(BATSIM_COLUMNS, rows)
-
-
-def _intervals(spans: Iterable[tuple[int, int]]) -> str:
-    """Write processors from 0 like "0-3 7", both ends included."""
-    return " ".join(
-        f"{first}" if last == first + 1 else f"{first}-{last - 1}" for first, last in sorted(spans)
-    )
 
 
 def rows_csv(rows: Iterable[Row]) -> str:

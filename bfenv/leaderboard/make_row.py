@@ -4,7 +4,7 @@ import shlex
 import socket
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,8 +23,8 @@ from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.evaluation.evaluator import references
 from bfenv.evaluation.row import Row, new_row
-from bfenv.evaluation.summary import FAIR, REFERENCE
 from bfenv.leaderboard.competitors import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
@@ -39,24 +39,11 @@ from bfenv.players.remote_agent import RemoteAgent, play_remotely, remote_agent
 from bfenv.players.remote_policy import Flags, program_policy
 from bfenv.workloads.load import load_workload
 
-NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
-
-
-class AgentRun(NamedTuple):
-    """What an agent made of a trace."""
-
-    schedule: Schedule
-    seconds: np.ndarray  # (decisions,) float64, how long each took
-    notes: dict[str, float]  # numbers for the row's metrics
-
 
 def agent_schedule(
     trace: Trace, name: str, seed: int, remote: RemoteAgent | None = None
-) -> AgentRun:
+) -> tuple[Schedule, Played]:
     """Run an agent on a whole trace, from an empty machine, in one episode.
-
-    The notes are the decisions, the share of them at which jobs waited outside the window, and how
-    many illegal choices of a model without masks were replaced by legal ones.
 
     * `trace`: the jobs; there are no others.
     * `name`: see `bfenv.agents.agent_names.read_agent`.
@@ -67,26 +54,15 @@ def agent_schedule(
     Raises BfenvError if there is no such agent, a saved model does not fit the environment, or the
     agent was trained on some of the jobs.
     """
-    played = _play(trace, name, seed) if remote is None else play_remotely(trace, remote, seed)
-    notes = (
-        float(len(played.seconds)),
-        played.info["metrics"]["outside_window"],
-        float(played.replaced_actions),
-    )
-    return AgentRun(
-        played.times.schedule(trace, name, seed),
-        played.seconds,
-        dict(zip(NOTES, notes, strict=True)),
-    )
-
-
-def _play(trace: Trace, name: str, seed: int) -> Played:
-    """Let an agent of bfenv's own play in this process."""
-    opened = open_agent(name)
-    opened.check_unseen(trace)
-    env = BackfillEnv(trace, **opened.settings_with(WHOLE_TRACE))
-    agent = opened.make(env, seed)
-    return play(env, agent, seed, deterministic=read_agent(name).deterministic, strict=True)
+    if remote is not None:
+        played = play_remotely(trace, remote, seed)
+    else:
+        opened = open_agent(name)
+        opened.check_unseen(trace)
+        env = BackfillEnv(trace, **opened.settings_with(WHOLE_TRACE))
+        agent, choice = opened.make(env, seed), read_agent(name).deterministic
+        played = play(env, agent, seed, deterministic=choice, strict=True)
+    return played.times.schedule(trace, name, seed), played
 
 
 def warm_environment() -> None:
@@ -141,7 +117,10 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
         else:
             if task.error:
                 raise PolicyError(task.error)
-            with _player(task, limits) as remote:
+            needs_player = task.kind == "agent" and task.command  # to load a model takes seconds
+            with (
+                remote_agent(task.policy, task.command, limits) if needs_player else nullcontext()
+            ) as remote:
                 schedule, seconds, notes = _run(task, trace, limits, remote)
                 if (schedule.trial_end >= 0).any() and not task.trials:
                     raise PolicyError("it starts jobs for trials, and has not declared it")
@@ -168,13 +147,6 @@ def with_schedule(
     return replace(row, schedule_hash=schedule_hash(schedule))
 
 
-def _player(task: Task, limits: PlayerLimits) -> AbstractContextManager[RemoteAgent | None]:
-    """Start the player of an agent that needs one: to load a model takes seconds."""
-    if task.kind != "agent" or not task.command:
-        return nullcontext()
-    return remote_agent(task.policy, task.command, limits)
-
-
 def _run(
     task: Task, trace: Trace, limits: PlayerLimits, remote: RemoteAgent | None
 ) -> tuple[Schedule, dict[str, float], dict[str, float]]:
@@ -184,13 +156,13 @@ def _run(
     """
     if task.kind == "agent":
         begin = time.perf_counter()
-        schedule, decisions, notes = agent_schedule(trace, task.policy, task.seed, remote)
+        schedule, played = agent_schedule(trace, task.policy, task.seed, remote)
         seconds = {
             "seconds": time.perf_counter() - begin,
-            "decision_mean": float(decisions.mean()),
-            "decision_p99": float(np.percentile(decisions, 99)),
+            "decision_mean": float(played.seconds.mean()),
+            "decision_p99": float(np.percentile(played.seconds, 99)),
         }
-        return schedule, seconds, notes
+        return schedule, seconds, {name: float(value) for name, value in played.notes.items()}
     if task.command:
         flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
         policy = program_policy(task.command, task.policy, flags, limits)
@@ -239,15 +211,9 @@ def warm_seconds(name: str) -> float:
 def _load_trace(
     frozen: FrozenTrace,
 ) -> tuple[Trace, Schedule | None, Schedule | None, Schedule | None]:
-    """Load a trace and simulate the policies to compare with; None if they cannot run on it.
-
-    The last schedule is that of the log; None if it records none.
-    """
+    """Load a trace; return it, what `references` returns, and the log's schedule or None."""
     trace = load_frozen(frozen.source, frozen.hash)
-    logged = logged_schedule(trace)
-    if trace.jobs.requested_start.any():
-        return trace, None, None, logged
-    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR), logged
+    return trace, *references(trace), logged_schedule(trace)
 
 
 def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
@@ -269,7 +235,7 @@ def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,
-        division=None if task.trials is None else division_of(task.trials, trace),
+        division=division_of(bool(task.trials), trace),
         sandbox=limits.sandbox if task.command else None,
     )
 

@@ -106,7 +106,10 @@ def run_suite(
     workers = {"argv": list(argv), "workers": str(scheduler or jobs)}
     try:
         costs = _warm_up(tasks, timeout, waiting, check=backend == "loky")
-        tasks.sort(key=lambda task: _turn(task, costs))
+        # Long rows first, then by workload, because workers keep the traces they loaded.
+        tasks.sort(
+            key=lambda task: (-math.frexp(_cost(task, costs))[1], task.trace.source, task.key)
+        )
         begin(len(tasks), sum(_cost(task, costs) for task in tasks))
         calls = [(task, timeout, keep_schedules, limits) for task in tasks]
         with closing(
@@ -194,8 +197,3 @@ def _check_traces(traces: Iterable[FrozenTrace]) -> None:
 def _cost(task: Task, costs: dict[str, float]) -> float:
     """The estimated seconds of a row."""
     return costs.get(task.policy, AGENT_COST) * task.trace.jobs
-
-
-def _turn(task: Task, costs: dict[str, float]) -> tuple[int, str, str]:
-    """Sort key: long rows first, then by workload, because workers keep the traces they loaded."""
-    return -math.frexp(_cost(task, costs))[1], task.trace.source, task.key

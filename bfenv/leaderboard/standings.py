@@ -1,37 +1,19 @@
 """The order of the policies of a leaderboard, computed from its rows."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
-from bfenv.baselines.registry import ALL, FAMILIES, find_policy
-from bfenv.core.errors import BfenvError
-from bfenv.core.names import parse_name
-from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, TRIALS
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE, Rows, rows_by_run, starves
+from bfenv.evaluation.summary import REFERENCE, Rows, longest_ratio, rows_by_run, starves
 
 
 def division(row: Row) -> str:
     """Return the division in which a row is ranked, one of `bfenv.core.policy.DIVISIONS`."""
-    return row.division or _division_of_older(row.kind, row.policy, row.source)
-
-
-@cache
-def _division_of_older(kind: str, policy: str, source: str) -> str:
-    """Return the division of a row that has none; nothing that the row names is imported."""
-    try:
-        if parse_name(source).options.get("estimates") == "exact":
-            return CLAIRVOYANT
-        name = parse_name(policy).base
-        if kind == "policy" and (name in ALL or name in FAMILIES):
-            return TRIALS if find_policy(policy).trials else COMPLETION
-    except BfenvError:  # a policy or workload of another version
-        pass
-    return COMPLETION
+    return row.division or COMPLETION
 
 
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
@@ -46,7 +28,7 @@ class Standing(NamedTuple):
 
     policy: str  # name of the policy or agent
     division: str  # in which it is ranked, see `bfenv.core.policy.DIVISIONS`
-    rank: int | None  # see `ranks`; None with failed or missing rows
+    rank: int | None  # see `ranks`; None with failed or missing rows, or if it starves
     ratio: float | None  # of mean bounded slowdown, geometric mean
     low: float | None  # of its bootstrap interval
     high: float | None  # of the same interval
@@ -60,6 +42,7 @@ class Standing(NamedTuple):
     p95_wait: float | None  # seconds
     max_wait: float | None  # seconds, the longest of all rows
     utilization: float | None  # from 0 to 1
+    longest_ratio: float | None  # longest wait over the reference's, where that is most
     starves: bool  # in some row, see `bfenv.evaluation.summary.starves`
     rows: int  # number of rows that did not fail
     failed: int  # number of rows that failed
@@ -94,7 +77,8 @@ def rank_policies(rows: Iterable[Row]) -> list[Standing]:
 
     Returns:
         The best first in each division. Policies with a failed row, or without one where the
-        reference has one, come last in their division, unranked.
+        reference has one, come last in their division, unranked. Those that starve jobs come after
+        all others, unranked: their means are bought.
     """
     rows = sorted(rows, key=lambda row: (row.workload, row.seed))  # sums depend on the order
     lines = []
@@ -120,7 +104,8 @@ def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
         whole = [
             name
             for name, own in sorted(here.items())
-            if all(row.ok for row in own) and slowdowns.are_whole(name)
+            if all(row.ok and not starves(row, reference) for row in own)
+            and slowdowns.are_whole(name)
         ]
         rank_of: dict[str, int] = {}
         if whole:
@@ -134,12 +119,12 @@ def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
     return lines
 
 
-def _order(line: Standing) -> tuple[int, bool, int, float, str]:
-    """Sort key: by division, rank, then ratio; those without a rank last, by name."""
+def _order(line: Standing) -> tuple[bool, int, bool, int, float, str]:
+    """Sort key: by division, rank, then ratio; those without a ratio last, by name."""
     place = DIVISIONS.index(line.division)
-    if line.rank is None or line.ratio is None:
-        return place, True, 0, 0.0, line.policy
-    return place, False, line.rank, line.ratio, line.policy
+    if line.ratio is None:
+        return line.starves, place, True, 0, 0.0, line.policy
+    return line.starves, place, False, line.rank or 0, line.ratio, line.policy
 
 
 def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatios:
@@ -160,8 +145,12 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 
     def log_ratio(name: str, workload: str, trace: str) -> float:
         usual = values[REFERENCE, workload, trace][0]
-        own = values.get((name, workload, trace), [np.nan])
-        return float(np.mean([_log_ratio(value, usual) for value in own]))
+        logs = []
+        for value in values.get((name, workload, trace), [np.nan]):
+            is_known = value > 0 and usual > 0
+            log = float(np.log(value) - np.log(usual)) if is_known else float("nan")
+            logs.append(0.0 if value == usual else log)  # two zeros are equal, too
+        return float(np.mean(logs))
 
     logs = {
         name: [
@@ -175,13 +164,6 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
         return LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
     return LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
-
-
-def _log_ratio(value: float, usual: float) -> float:
-    """0 for equal values, two zeros among them; NaN if one of two others is not positive."""
-    if value == usual:
-        return 0.0
-    return float(np.log(value) - np.log(usual)) if value > 0 and usual > 0 else float("nan")
 
 
 def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, float | None]:
@@ -241,6 +223,7 @@ def _standing(
         p95_wait=over("p95_wait", np.mean),
         max_wait=over("max_wait", np.max),
         utilization=over("utilization", np.mean),
+        longest_ratio=_finite(longest_ratio(name, reference) or np.nan),
         starves=any(starves(row, reference) for row in ok),
         rows=len(ok),
         failed=len(rows) - len(ok),

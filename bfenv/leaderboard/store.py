@@ -10,19 +10,22 @@ import io
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.core.cache_folder import cache_root, write_to_cache
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.suite import Suite
+from bfenv.workloads.load import path_in
 
+GIVEN, MOST_GIVEN = "given-logs.json", 200
 CONTENTS = ("suite.json", "rows", "timings", "schedules", "bounds")  # of a folder
 
 
@@ -41,6 +44,24 @@ class Leaderboard(NamedTuple):
         return [*self.rows, *self.failed]
 
 
+def given_logs() -> list[str]:
+    """Return the paths of logs that this user has run: rows that name them may open them again."""
+    root = cache_root()
+    try:
+        paths = json.loads((root / GIVEN).read_bytes()) if root else []
+    except (OSError, ValueError):  # none yet, or another process cleans
+        return []
+    return [str(path) for path in paths] if isinstance(paths, list) else []
+
+
+def remember_logs(workloads: Iterable[str]) -> None:
+    """Keep the paths of the files that workloads name for `given_logs`, in the user's own cache."""
+    own = [path for one in workloads if (path := path_in(one))]
+    paths = list(dict.fromkeys([*own, *given_logs()]))[:MOST_GIVEN]
+    if own and (root := cache_root()):
+        write_to_cache(root / GIVEN, json.dumps(paths).encode())
+
+
 def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     """Return the rows of a folder, checked. They are data and may come from anywhere.
 
@@ -55,7 +76,12 @@ def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     paths = sorted((folder / "rows").glob("*.json"))
     if not paths:
         raise BfenvError(f"{folder}: no rows of a leaderboard in it")
-    rows = [_read_row(path) for path in paths]
+    rows = []
+    for path in paths:
+        try:
+            rows.append(Row.from_json(path.read_bytes(), path))
+        except OSError as error:
+            raise BfenvError(f"{path}: cannot be read: {error}") from error
     seen: dict[tuple[str, str, int], str] = {}
     for path, row in zip(paths, rows, strict=True):
         run = (row.policy, row.workload, row.seed)
@@ -74,14 +100,6 @@ def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     )
 
 
-def _read_row(path: Path) -> Row:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BfenvError(f"{path}: cannot be read: {error}") from error
-    return Row.from_json(data, path)
-
-
 def open_store(folder: Path, suite: Suite) -> None:
     """Make the folder of a leaderboard, or check that it is this suite's.
 
@@ -93,7 +111,10 @@ def open_store(folder: Path, suite: Suite) -> None:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
-    _remove_leftovers(folder)
+    for left in folder.glob("*/.*.tmp"):  # half written by killed processes
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > DAY:  # or by others now
+                left.unlink()
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)
@@ -102,14 +123,6 @@ def open_store(folder: Path, suite: Suite) -> None:
             f"{folder} holds the rows of another suite or version, see {file}; "
             f"{suite.name} needs a folder of its own"
         )
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left half written, but not what others may be writing now."""
-    for file in folder.glob("*/.*.tmp"):
-        with suppress(OSError):
-            if time.time() - file.stat().st_mtime > DAY:
-                file.unlink()
 
 
 def find_row(folder: Path, key: str) -> Row | None:

@@ -170,8 +170,8 @@ def _log(name: str, load: float | None) -> Entry:
     return _entry(f"{name}-{load}", [f"{name}:split=test,load={load}"], load)
 
 
-def _windows(label: str, name: str) -> Entry:
-    source = f"{name}:estimates=exact,job_count=1024"
+def _windows(label: str, name: str, options: str = "estimates=exact") -> Entry:
+    source = f"{name}:{options},job_count=1024"
     return _entry(label, (f"{source},first_job={job}" for job in WINDOWS))
 
 
@@ -185,6 +185,12 @@ LOGS = (
     "HPC2N-2002-2.2-cln",
 )
 WINDOWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)  # first jobs, from 0
+RLSCHEDULER = (  # no job of the generated traces outlives its estimate
+    ("lublin-1", "lublin_256_10k", ("extend",)),
+    ("sdsc-sp2", "SDSC-SP2-1998-4.2-cln", ("extend", "kill")),
+    ("hpc2n", "HPC2N-2002-2.2-cln", ("extend", "kill")),
+    ("lublin-2", "lublin_256_new2", ("extend",)),
+)
 DEFAULT = "synthetic-v1"
 SUITES = {
     suite.name: suite
@@ -211,6 +217,19 @@ SUITES = {
             (_windows("lublin-1", "lublin_256_10k"), _windows("lublin-2", "lublin_256_new2")),
             seeds=len(WINDOWS),
             unseen=False,  # agents are trained on the traces that they are taken from
+        ),
+        Suite(
+            "rlscheduler-windows-v2",
+            "ten windows of 1,024 jobs each from the four traces of RLScheduler, by its loader's "
+            "rules; where jobs outlive their estimates, extended and killed",
+            tuple(
+                _windows(f"{label}-{overrun}" if len(overruns) > 1 else label, name, options)
+                for label, name, overruns in RLSCHEDULER
+                for overrun in overruns
+                for options in [f"rules=rlscheduler,overrun={overrun}"]
+            ),
+            seeds=len(WINDOWS),
+            unseen=False,
         ),
         Suite(
             "smoke-v1",

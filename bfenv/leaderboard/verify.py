@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bfenv.agents.agent_names import read_agent
+from bfenv.agents.player import NOTES
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS, division_of
@@ -19,11 +20,11 @@ from bfenv.evaluation.row import Row
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.competitors import check_name, is_strange, own_kinds
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.make_row import NOTES, make_row, with_schedule
+from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
-from bfenv.leaderboard.task import Task, plan_rows
+from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
 from bfenv.players.limits import DEFAULT, PlayerLimits
 
@@ -75,11 +76,17 @@ def verify(
     """
     leaderboard = read_leaderboard(folder)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
-    drawn = set(_sample([row.key for row in rows], sample, seed))
+    keys = [row.key for row in rows]
+    is_part = sample is not None and sample < len(keys)
+    drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
     begin(2 + 3 * len(rows) + len(drawn))
     suite, verdict = _check_suite(leaderboard, workloads)
     yield verdict
-    sources = {} if suite is None else _sources(suite)
+    sources = {
+        _Place(entry.label, i, entry.trace(i).source): entry.trace(i).hash
+        for entry in (() if suite is None else suite.entries)
+        for i in range(suite.seeds if suite else 0)
+    }
     limits = limits.hiding(folder / part for part in CONTENTS)
     limits = limits.hiding(() if suite is None else suite.files)
     if workloads:
@@ -104,12 +111,6 @@ def verify(
     finally:
         close_worker()
     yield _check_bounds(leaderboard, len(known) == len(rows))
-
-
-def _sample(keys: Sequence[str], sample: int | None, seed: int) -> Iterable[str]:
-    if sample is None or sample >= len(keys):
-        return keys
-    return random.Random(seed).sample(keys, sample)
 
 
 class _MissingError(BfenvError):
@@ -180,12 +181,6 @@ def _place(row: Row) -> _Place:
     return _Place(row.workload, row.seed, row.source)
 
 
-def _sources(suite: Suite) -> Mapping[_Place, str]:
-    """Return the hash of each trace of a suite."""
-    traces = ((entry, i, entry.trace(i)) for entry in suite.entries for i in range(suite.seeds))
-    return {_Place(entry.label, seed, trace.source): trace.hash for entry, seed, trace in traces}
-
-
 def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Leaderboard:
     """Let rows name the files that were given: theirs are those of another machine."""
     places = {(place.workload, content): place.source for place, content in sources.items()}
@@ -253,7 +248,10 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
     field, _, metric = names[0].partition(".")
     reason = f"{field} is not that of the schedule"
     if metric:
-        value, claim = (_number(one.metrics.get(metric)) for one in (made, row))
+        value, claim = (
+            "null" if (number := one.metrics.get(metric)) is None else f"{number:.6g}"
+            for one in (made, row)
+        )
         reason = f"{metric} is {value}, the row says {claim}"
     return CheckResult("schedule", WRONG, reason, row)
 
@@ -271,10 +269,6 @@ def _with_schedule(row: Row, schedule: Schedule) -> Row:
     return replace(made, division=division_of(trials, schedule.trace))
 
 
-def _number(value: float | None) -> str:
-    return "null" if value is None else f"{value:.6g}"
-
-
 def _run_again(
     row: Row, suite: Suite | None, trust: bool, timeout: float, limits: PlayerLimits
 ) -> CheckResult:
@@ -286,9 +280,14 @@ def _run_again(
     try:
         if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
             return CheckResult(check, UNCHECKED, "a saved model may run any code: add --trust", row)
-        task = _task_of(row, suite, limits)
+        given: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
+        if row.kind != "log":
+            given[row.kind] = [row.policy]
+        players = given["player"]
+        plan = plan_rows(suite, given["policy"], given["agent"], players=players, limits=limits)
     except BfenvError as error:
         return CheckResult(check, UNCHECKED, str(error), row)
+    task = next((task for task in plan if task.key == row.key), None)
     if task is None:
         return CheckResult(check, WRONG, f"{suite.name} has no such row", row)
     if task.code != row.code:
@@ -301,15 +300,6 @@ def _run_again(
     if row.versions != made.versions or row.commit != made.commit:
         reason += "; the row was made by another version"
     return CheckResult(check, WRONG, reason, row)
-
-
-def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task | None:
-    """Plan the rows of this competitor, and find this one among them; None if it is not there."""
-    names: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
-    if row.kind != "log":
-        names[row.kind] = [row.policy]
-    plan = plan_rows(suite, names["policy"], names["agent"], players=names["player"], limits=limits)
-    return next((task for task in plan if task.key == row.key), None)
 
 
 def _differences(row: Row, made: Row) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.analysis.calibration import rank_correlation
 from bfenv.core.policy import COMPLETION, DIVISIONS
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE
+from bfenv.evaluation.summary import REFERENCE, starving
 from bfenv.leaderboard.standings import division, log_ratios
 
 
@@ -76,9 +76,11 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
 
     Policies are ordered by the geometric mean of their ratios to the reference, as in the ranking.
     Runs in which the reference has no value of a metric do not count for it. Policies that are
-    equal share a place.
+    equal share a place. Those that starve jobs have none.
     """
     ok = sorted((row for row in rows if row.ok), key=lambda row: (row.workload, row.seed))
+    bad = starving(ok)
+    ok = [row for row in ok if row.policy not in bad]
     names = sorted({row.policy for row in ok})
     if REFERENCE not in names:
         return []
@@ -89,8 +91,13 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
             name for name in names if any((row.policy, division(row)) == (name, each) for row in ok)
         ]
         for name in here:
-            places = tuple(_place(scores[yardstick], name, here) for yardstick in YARDSTICKS)
-            lines.append(Places(name, each, places))
+            places: list[int | None] = []
+            for of in scores.values():
+                better = (
+                    of[other] < of[name] and not np.isclose(of[other], of[name]) for other in here
+                )
+                places.append(None if np.isnan(of[name]) else 1 + sum(better))
+            lines.append(Places(name, each, tuple(places)))
     return lines
 
 
@@ -105,7 +112,11 @@ def agreements(lines: Sequence[Places]) -> list[Agreement]:
             if (first := line.places[0]) is not None and (other := line.places[i]) is not None
         ]
         leaders = tuple(line.policy for line in alike if line.places[i] == 1)
-        found.append(Agreement(yardstick, _correlation(pairs), leaders))
+        correlation = None  # of fewer than three policies, or if all are equal
+        if len(pairs) >= 3:
+            value = rank_correlation(*np.array(pairs, dtype=np.float64).T)
+            correlation = value if np.isfinite(value) else None
+        found.append(Agreement(yardstick, correlation, leaders))
     return found
 
 
@@ -118,18 +129,3 @@ def _scores(ok: Sequence[Row], names: Sequence[str], yardstick: Yardstick) -> di
         name: sign * float(logs[name][is_known].mean()) if is_known.any() else float("nan")
         for name in names
     }
-
-
-def _place(scores: dict[str, float], name: str, here: Sequence[str]) -> int | None:
-    own = scores[name]
-    if np.isnan(own):
-        return None
-    return 1 + sum(scores[other] < own and not np.isclose(scores[other], own) for other in here)
-
-
-def _correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """The rank correlation of places; None for fewer than three policies, or if all are equal."""
-    if len(pairs) < 3:
-        return None
-    correlation = rank_correlation(*np.array(pairs, dtype=np.float64).T)
-    return correlation if np.isfinite(correlation) else None

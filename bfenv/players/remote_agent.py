@@ -54,11 +54,11 @@ def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
     if not (spans is None or isinstance(spans, list)):
         raise PlayerError("its trained_on is not a list")
     trained_on = None if spans is None else [decode_span(span) for span in spans]
-    return AgentGreeting(stochastic, OpenAgent(name, _not_here, settings, trained_on))
 
+    def make(env: BackfillEnv, seed: int) -> Any:
+        raise PlayerError("the agent is in another process")
 
-def _not_here(env: BackfillEnv, seed: int) -> Any:
-    raise PlayerError("the agent is in another process")
+    return AgentGreeting(stochastic, OpenAgent(name, make, settings, trained_on))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
 from bfenv.agents.card import is_network, read_card
+from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, read_value, split_object_name
 
@@ -43,7 +44,7 @@ def is_strange_policy(name: str) -> bool:
         return True
     if prefix == CARDS:
         card = rest if colon else read_value(options.get("name", "''"))
-        if not card or is_network(str(card)):
+        if not card or card == PUBLISHED or is_network(str(card)):
             return False
         return is_strange_policy(read_card(str(card)).policy)
     return any(":" in text for text in options.values())  # policies that it chose

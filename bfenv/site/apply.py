@@ -29,8 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard import update_age_guard
-from bfenv.baselines.age_guard_state import LARGEST_WORK, count_runtime
+from bfenv.baselines.age_guard import ESTIMATES, LARGEST_WORK, RUNTIMES, update_age_guard
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import new_memory
 from bfenv.baselines.futures import cluster_at
@@ -245,8 +244,8 @@ class _Work:
         memory = new_memory(jobs, processors, np.random.default_rng(0), options=self.options)
         history, guard, ranking = memory.history, memory.guard, memory.easy.queue
         learn_jobs(history, cluster, jobs, ended)
-        for job in ended:
-            count_runtime(guard, cluster, jobs, job)
+        guard.state[RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
+        guard.state[ESTIMATES] = jobs.estimate[ended].sum()
         guard.state[LARGEST_WORK] = self.most_work.get(name, 0)
         limit = update_age_guard(guard, history, cluster, jobs)
         self.most_work[name] = int(guard.state[LARGEST_WORK])

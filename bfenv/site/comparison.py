@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bfenv.analysis.calibration import VERDICTS, calibrate, verdict
 from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import typical_duration
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.parties import users_changed
 from bfenv.core.schedule import Schedule
@@ -46,6 +47,14 @@ class SiteComparison(NamedTuple):
     today: Schedule  # of today's policy
     logged: Schedule | None  # what the log records
     findings: list[Finding]  # shortest mean wait first, those that starve last
+
+    @property
+    def typical(self) -> float:
+        """Seconds, a duration in whose unit all waits are written."""
+        schedules = [self.today, *(one.schedule for one in self.findings)]
+        return typical_duration(
+            value for one in schedules for value in (float(one.wait.mean()), float(one.wait.max()))
+        )
 
     @property
     def calibration(self) -> dict[str, float]:

@@ -144,8 +144,10 @@ class Forecaster:
         """
         known, live = self.known, self.live is not None
         processors = int(known.machine.cluster.state[PROCESSORS])
-        columns = known.requests[[ESTIMATE, USER]]
-        size, limit, user = check_request(self.name, processors, *columns, size, limit, user, live)
+        limits, users = known.requests[[ESTIMATE, USER]]
+        size, limit, user = check_request(
+            self.name, processors, limits, users, size, limit, user, live
+        )
         request = np.array([[known.time], [size], [limit], [user], [0], [0]])
         return self.of(with_waiting(known.machine, request), np.array([-1]))
 

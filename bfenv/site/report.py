@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bfenv.analysis.logged import LOGGED
+from bfenv.analysis.parties import NONE, Names
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
-from bfenv.core.text import counted
 from bfenv.evaluation.evaluator import Case, evaluate, plan_runs
 from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
 from bfenv.evaluation.page.document import document, failed_runs
@@ -16,7 +16,8 @@ from bfenv.evaluation.page.panel import panels
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import FAIR, REFERENCE, summarize
 from bfenv.site.comparison import SiteComparison, compare_site
-from bfenv.site.opening import opening
+from bfenv.site.opening import candidates, details, each, people, verdict
+from bfenv.site.words import sentences
 
 HIGHLIGHTED = 6  # policies whose lines are coloured at first
 
@@ -26,6 +27,7 @@ class Report(NamedTuple):
 
     comparisons: list[SiteComparison]  # one for each log
     rows: list[Row]  # of what the logs record, and of all policies
+    users: Names = NONE  # names of users and groups, by kind and number
 
     @property
     def failed(self) -> list[Row]:
@@ -50,16 +52,20 @@ class Report(NamedTuple):
         }
         starving = {one.policy for one in first.findings if one.starves}
         sections = [
-            ("verdict", "The verdict", opening(self.comparisons)),
-            ("logged", "As it ran", as_it_ran(calibration_lines(rows, logs))),
-            ("workloads", "Workload by workload", panels(summaries, slots)),
+            ("candidates", "All candidates", each(self.comparisons, candidates)),
+            ("verdict", "The verdict in detail", each(self.comparisons, details)),
+            ("people", "Who waits less, and who longer",
+             each(self.comparisons, lambda one: people(one, self.users))),
+            ("workloads", "How long jobs waited, and how many", panels(summaries, slots)),
             ("gantt", hours, gantt_section(
                 first.workload, shown, choose_begin(shown, span), span, starving=starving)),
+            ("logged", "Log and simulation",
+             as_it_ran(calibration_lines(rows, logs, first.today.policy))),
             ("failed", "Failed runs", failed_runs(self.failed)),
         ]  # fmt: skip
-        names = ", ".join(one.workload for one in self.comparisons)
-        lead = f"{names}: {counted(len({row.policy for row in rows}), 'policy', 'policies')}"
-        return document("What another policy would do to your users", lead, sections)
+        lead = " ".join(sentences(one)[0] for one in self.comparisons)
+        top = each(self.comparisons, verdict)
+        return document("What another policy would do to your users", lead, top, sections)
 
 
 def site_report(
@@ -70,6 +76,7 @@ def site_report(
     begin: Callable[[int], None] = lambda rows: None,
     done: Callable[[Row], None] = lambda row: None,
     jobs: int = 1,
+    users: Names = NONE,
 ) -> Report:
     """Simulate today's policy and the candidates on a site's logs.
 
@@ -80,6 +87,7 @@ def site_report(
         begin: Called with the number of rows to come.
         done: Called with each row.
         jobs: Processes, as in `run_tasks`.
+        users: Names of users and groups, by kind and number, such as ("user", 7).
 
     Returns:
         With a comparison of each log.
@@ -107,4 +115,4 @@ def site_report(
         schedules = {row.policy: row.schedule for row in own_rows if row.schedule is not None}
         logged, own = schedules.pop(LOGGED, None), schedules.pop(today)
         comparisons.append(compare_site(own, list(schedules.values()), logged))
-    return Report(comparisons, rows)
+    return Report(comparisons, rows, users)

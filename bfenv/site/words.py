@@ -31,15 +31,14 @@ def sentences(comparison: SiteComparison) -> list[str]:
         candidates = counted(len(comparison.findings), "candidate")
         texts.append(
             f"Of {candidates}, none that Slurm can follow and that starves no job has a shorter "
-            f"mean wait than {comparison.today.policy}, "
-            f"{duration(float(comparison.today.wait.mean()))}."
+            f"mean wait than {comparison.today.policy}, {_wait(comparison)}."
         )
         texts += _starving(comparison)
     else:
         texts += [_mean(comparison, best), _longest(comparison, best), _users(best)]
         texts.append(_slurm(comparison, best))
     if comparison.logged is not None:
-        texts.append(_reality(comparison))
+        texts.append(reality(comparison))
     texts += _standstill(comparison.today.trace)
     if comparison.closest is not None:
         policy, word = comparison.closest
@@ -77,6 +76,12 @@ def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str
     return f"95 %: from {lower} less to {upper} more, which may be chance"
 
 
+def _wait(comparison: SiteComparison, seconds: float | None = None) -> str:
+    """Write a wait in the page's unit, by default today's mean."""
+    wait = float(comparison.today.wait.mean()) if seconds is None else seconds
+    return durations([wait], [comparison.typical])[0]
+
+
 def _period(comparison: SiteComparison) -> str:
     trace = comparison.today.trace
     left_out = left_out_text(trace.cleaning)
@@ -92,16 +97,16 @@ def _when(trace: Trace) -> str:
     begin, end = date_at(trace, 0), date_at(trace, last)
     if begin is None or end is None:
         return f"over {duration(last)}"
-    return f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d}"
+    return f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d} ({begin.tzinfo})"
 
 
 def _mean(comparison: SiteComparison, best: Finding) -> str:
-    today, then = durations((float(comparison.today.wait.mean()), best.mean_wait))
+    today, then = _wait(comparison), _wait(comparison, best.mean_wait)
     jobs = counted(len(comparison.today.trace), "job")
     return (
         f"On your {jobs}, {best.policy} ({in_words(best.policy)}) "
         f"would cut the mean wait of {comparison.today.policy} from {today} to {then} "
-        f"({less_or_more(best.change)})."
+        f"({less_or_more(best.change, [comparison.typical])})."
     )
 
 
@@ -111,8 +116,8 @@ def _starving(comparison: SiteComparison) -> list[str]:
     if not starving:
         return []
     one = starving[0]
-    mean = durations([one.mean_wait], [float(comparison.today.wait.mean())])[0]
-    before, then = durations((int(comparison.today.wait.max()), one.longest_wait))
+    longest = float(comparison.today.wait.max()), float(one.longest_wait)
+    mean, before, then = (_wait(comparison, wait) for wait in (one.mean_wait, *longest))
     return [
         f"{one.policy} would cut it to {mean}, but it starves jobs: the longest wait grows from "
         f"{before} to {then}."
@@ -122,9 +127,9 @@ def _starving(comparison: SiteComparison) -> list[str]:
 def _longest(comparison: SiteComparison, best: Finding) -> str:
     today = int(comparison.today.wait.max())
     if today == best.longest_wait:
-        return f"The longest wait stays at {duration(today)}."
+        return f"The longest wait stays at {_wait(comparison, today)}."
     verb = "grows" if best.longest_wait > today else "falls"
-    before, then = durations((today, best.longest_wait))
+    before, then = _wait(comparison, today), _wait(comparison, best.longest_wait)
     return f"The longest wait {verb} from {before} to {then}."
 
 
@@ -145,8 +150,7 @@ def _slurm(comparison: SiteComparison, best: Finding) -> str:
     settings = [one for one in comparison.findings if one.slurm.answer == "yes"]
     able = (one for one in settings if not one.starves and one.change.value < 0)
     if (other := next(able, None)) is not None:
-        wait = durations([other.mean_wait], [float(comparison.today.wait.mean())])[0]
-        text += f" Without a plugin: {other.policy}, {wait}."
+        text += f" Without a plugin: {other.policy}, {_wait(comparison, other.mean_wait)}."
     return text
 
 
@@ -164,12 +168,13 @@ def _standstill(trace: Trace) -> list[str]:
     ]
 
 
-def _reality(comparison: SiteComparison) -> str:
+def reality(comparison: SiteComparison) -> str:
+    """Say how well the simulation of today's policy repeats the log; "" if there is none."""
     if comparison.logged is None:
         return ""
     real, today = comparison.logged.wait.mean(), comparison.today.wait.mean()
     if real == 0:
-        how = f"in the simulation it is {duration(float(today))}"
+        how = f"in the simulation it is {_wait(comparison)}"
     elif today < NEARLY_TWICE * real:
         how = f"the simulation of {comparison.today.policy} gives {today / real:.0%} of it"
         how = how.replace("%", " %")
@@ -177,6 +182,6 @@ def _reality(comparison: SiteComparison) -> str:
         how = f"the simulation of {comparison.today.policy} gives {today / real:.1f} times as much"
     word = comparison.verdict
     return (
-        f"In reality the mean wait was {duration(float(real))}: {how}. It repeats your log "
-        f"{REPEATS[word]}, {EXPLAINED[word]}."
+        f"In reality the mean wait was {_wait(comparison, float(real))}: {how}. It repeats your "
+        f"log {REPEATS[word]}, {EXPLAINED[word]}."
     )

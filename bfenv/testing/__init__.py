@@ -9,14 +9,6 @@ from bfenv.testing.monitor import Fault
 from bfenv.testing.report import KINDS, Report, check_policy, report_on
 
 __all__ = [
-    "KINDS",
-    "Case",
-    "Fault",
-    "Report",
-    "Verdict",
-    "check_policy",
-    "load_cases",
-    "report_on",
-    "run_command",
-    "run_policy",
-]
+    "KINDS", "Case", "Fault", "Report", "Verdict", "check_policy", "load_cases", "report_on",
+    "run_command", "run_policy",
+]  # fmt: skip

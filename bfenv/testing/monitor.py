@@ -9,16 +9,6 @@ import numpy as np
 
 import bfenv.core.cluster as c
 from bfenv.baselines.registry import simulate
-from bfenv.core.cluster import (
-    Cluster,
-    expected_ends,
-    finished,
-    running,
-    start,
-    started,
-    try_start,
-    waiting,
-)
 from bfenv.core.errors import StarvationError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
@@ -63,13 +53,13 @@ class PolicyMonitor:
     passes: list[tuple[int, int]] = field(default_factory=list)  # clock, waiting jobs
     idle: int = 0  # consecutive passes in which nothing happened
 
-    def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
+    def __call__(self, cluster: c.Cluster, jobs: Jobs, memory: Any) -> None:
         """Let the policy decide, then check that it changed the cluster by its starts only."""
         now = int(cluster.state[c.NOW])
         self.on_pass(self.trace, now)
-        self.passes.append((now, len(waiting(cluster))))
+        self.passes.append((now, len(c.waiting(cluster))))
         cluster.state[c.OFFENDER] = -1  # forget an illegal start that the policy itself caught
-        before = Cluster(*(values.copy() for values in cluster))
+        before = c.Cluster(*(values.copy() for values in cluster))
         begin = time.perf_counter()
         try:
             self.decide(cluster, jobs, memory)
@@ -79,7 +69,7 @@ class PolicyMonitor:
         self._check_changes(before, cluster, jobs)
         self._check_idle(cluster)
 
-    def _failed(self, error: BaseException, cluster: Cluster, jobs: Jobs) -> PolicyFault:
+    def _failed(self, error: BaseException, cluster: c.Cluster, jobs: Jobs) -> PolicyFault:
         when = self._when(cluster)
         if isinstance(error, ValueError) and (illegal := find_illegal_start(cluster, jobs)):
             return PolicyFault("illegal start", f"{when}: job {illegal.job} {illegal.reason}")
@@ -89,16 +79,16 @@ class PolicyMonitor:
             )
         return PolicyFault("failure", f"{when}: {describe_error(error)}")
 
-    def _check_changes(self, before: Cluster, cluster: Cluster, jobs: Jobs) -> None:
+    def _check_changes(self, before: c.Cluster, cluster: c.Cluster, jobs: Jobs) -> None:
         """Repeat the starts on the copy, and check that both clusters are equal then."""
         now = before.state[c.NOW]
         try:
-            for job in started(cluster).tolist():
+            for job in c.started(cluster).tolist():
                 limit = int(cluster.kill_time[job] - now)
                 if limit < jobs.estimate[job]:
-                    try_start(before, jobs, job, limit)
+                    c.try_start(before, jobs, job, limit)
                 else:
-                    start(before, jobs, job)
+                    c.start(before, jobs, job)
         except (ValueError, IndexError) as error:
             what = f"{self._when(cluster)}: it starts jobs without start()"
             raise PolicyFault("tampering", what) from error
@@ -108,17 +98,17 @@ class PolicyMonitor:
                 what = f"{self._when(cluster)}: it changes cluster.{name} itself"
                 raise PolicyFault("tampering", what)
 
-    def _check_idle(self, cluster: Cluster) -> None:
+    def _check_idle(self, cluster: c.Cluster) -> None:
         """Check that wake-ups do not go on without effect."""
-        queue = waiting(cluster)
+        queue = c.waiting(cluster)
         arrived = len(queue) and self.trace.jobs.submit[queue[-1]] == cluster.state[c.NOW]
-        busy = arrived or len(started(cluster)) or len(finished(cluster))
+        busy = arrived or len(c.started(cluster)) or len(c.finished(cluster))
         self.idle = 0 if busy else self.idle + 1
         if self.idle > MOST_IDLE:
             what = f"{self.idle:,} consecutive wake-ups had no effect"
             raise PolicyFault("endless", f"{self._when(cluster)}: {what}")
 
-    def _when(self, cluster: Cluster) -> str:
+    def _when(self, cluster: c.Cluster) -> str:
         return f"at {int(cluster.state[c.NOW])} s of {self.trace.name!r}"
 
 
@@ -143,7 +133,7 @@ def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedu
     return schedule, monitor
 
 
-def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
+def _visible(cluster: c.Cluster) -> dict[str, np.ndarray]:
     """Return the parts of a cluster that a policy can see, by name."""
     state = cluster.state.copy()
     state[c.OFFENDER] = 0
@@ -152,11 +142,11 @@ def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
     runs = (cluster.start >= 0) & (cluster.end < 0)
     return {
         "state": state,
-        "queue": waiting(cluster),
-        "running": running(cluster),
-        "expected_end": expected_ends(cluster),
-        "started": started(cluster),
-        "finished": finished(cluster),
+        "queue": c.waiting(cluster),
+        "running": c.running(cluster),
+        "expected_end": c.expected_ends(cluster),
+        "started": c.started(cluster),
+        "finished": c.finished(cluster),
         "start": cluster.start,
         "end": cluster.end,
         "kill_time": cluster.kill_time[runs],

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -108,7 +109,11 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
     except PolicyFault as stopped:
         yield stopped.fault
         if stopped.fault.kind == "failure":
-            yield from _probe_unmonitored(policy, trace, on_pass)
+            with suppress(PolicyFault):  # it may fail when it looks for secrets in its caller
+                unmonitored = _simulate(policy, trace, 0, on_pass)
+                yield from find_foresight(
+                    unmonitored, lambda other: _simulate(policy, other, 0, on_pass)
+                )
         return
     yield schedule.start
     draws = before != _global_generators()
@@ -127,7 +132,7 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
             yield from faults
             return
         yield from _probe_flags(policy, schedule, draws, on_pass)
-        yield from _probe_foresight(policy, schedule, on_pass)
+        yield from find_foresight(schedule, lambda other: _simulate(policy, other, 0, on_pass))
     except PolicyFault as stopped:
         yield stopped.fault
         return
@@ -138,17 +143,6 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
         where = f"at {now} s of {trace.name!r}, {length} jobs waiting"
         yield Fault("slow", f"{where}: the decision takes {max(seconds):.2g} s")
     yield DecisionTimes(len(trace), seconds)
-
-
-def _probe_unmonitored(policy: Policy, trace: Trace, on_pass: OnPass) -> Iterator[Fault]:
-    """Yield what a policy foresees that fails under the monitor only.
-
-    It may fail there because it looks for secrets in the caller's frame.
-    """
-    try:
-        yield from _probe_foresight(policy, _simulate(policy, trace, 0, on_pass), on_pass)
-    except PolicyFault:
-        return
 
 
 def _seed_global_generators() -> None:
@@ -215,11 +209,6 @@ class _SkipIdlePasses:
         due = jobs.requested_start[queue] <= cluster.state[NOW]
         if ((jobs.size[queue] <= cluster.state[FREE]) & due).any():
             self.decide(cluster, jobs, memory)
-
-
-def _probe_foresight(policy: Policy, schedule: Schedule, on_pass: OnPass) -> Iterator[Fault]:
-    """Check that decisions up to an instant depend on nothing that is unknown until then."""
-    yield from find_foresight(schedule, lambda other: _simulate(policy, other, 0, on_pass))
 
 
 def find_foresight(

@@ -85,7 +85,12 @@ def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
 def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[Source, Items, Items]:
     """Return the source of a workload, the options that make it, and those that transform it."""
     name, options = _split(workload, options)
-    source = Source(GENERATORS[name]) if name in GENERATORS else _file(_locate(name))
+    if name in GENERATORS:
+        source = Source(GENERATORS[name])
+    else:
+        path = _locate(name)
+        status = path.stat()
+        source = Source(read_swf, path, (status.st_ino, status.st_mtime_ns, status.st_size))
     own = options_of(source.make)
     known = own | {o: p for o, p in options_of(transformed).items() if o not in own}
     options = convert_options(name, known, options)
@@ -160,11 +165,6 @@ def _split(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[s
     if twice := sorted(named.keys() & options.keys()):
         raise WorkloadError(f"{text}: {twice[0]} is given twice")
     return name, named | options
-
-
-def _file(path: Path) -> Source:
-    status = path.stat()
-    return Source(read_swf, path, (status.st_ino, status.st_mtime_ns, status.st_size))
 
 
 def _locate(name: str) -> Path:

@@ -52,7 +52,8 @@ def convert_options(
         if option not in known:
             hint = suggest(option, known) or f"it has {', '.join(known)}"
             raise WorkloadError(f"{owner} has no option {option!r}; {hint}")
-        kinds = _kinds(known[option].annotation)
+        kind = known[option].annotation
+        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         try:
             value = _convert(kinds, value)
         except (ValueError, OverflowError):
@@ -63,11 +64,6 @@ def convert_options(
         if value != known[option].default:
             converted[option] = value
     return converted
-
-
-def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """List the members of a union; of another annotation, itself."""
-    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 
 
 def _convert(kinds: tuple[Any, ...], value: Any) -> Any:

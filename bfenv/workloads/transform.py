@@ -16,19 +16,13 @@ from typing import Any
 
 import numpy as np
 
+import bfenv.workloads.requests as rq
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.workloads.arguments import LARGEST_EXACT, check_load, check_trace
 from bfenv.workloads.options import Seconds
-from bfenv.workloads.requests import (
-    RANDOM,
-    generator,
-    with_estimates,
-    with_priorities,
-    with_requested_starts,
-)
 
 # Percent of a trace's time span. Agents are trained on the first part, which is never scored.
 SPLITS = {"train": (0, 50), "validation": (50, 60), "test": (60, 100), "all": (0, 100)}
@@ -96,7 +90,7 @@ def transformed(
     if first_job is not None or job_count is not None:
         trace = _consecutive(trace, first_job or 0, job_count)
     if estimates != "user" or parameters:
-        trace = with_estimates(trace, estimates, seed=seed, **parameters)
+        trace = rq.with_estimates(trace, estimates, seed=seed, **parameters)
     if load is not None:
         trace = with_load(trace, check_load("load", load))
     if arrival_rate is not None:
@@ -106,10 +100,10 @@ def transformed(
     if all_at_once:
         trace = at_once(trace)
     if high_priority_share is not None:
-        trace = with_priorities(trace, high_priority_share, seed=seed)
+        trace = rq.with_priorities(trace, high_priority_share, seed=seed)
     if requested_start_share is not None:
         most = DAY if max_advance is None else max_advance
-        trace = with_requested_starts(trace, requested_start_share, seed=seed, max_advance=most)
+        trace = rq.with_requested_starts(trace, requested_start_share, seed=seed, max_advance=most)
     elif max_advance is not None:
         raise WorkloadError(f"{trace.name}: max_advance={max_advance} needs requested_start_share")
     return trace
@@ -124,7 +118,7 @@ def is_random(
 ) -> bool:
     """Return whether the seed matters with these options of `transformed`."""
     drawn = (shake_seconds, high_priority_share, requested_start_share)
-    return estimates in RANDOM or any(value is not None for value in drawn)
+    return estimates in rq.RANDOM or any(value is not None for value in drawn)
 
 
 def with_load(trace: Trace, load: float) -> Trace:
@@ -190,7 +184,7 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
     check_trace(trace)
     check_integer("shake_seconds", shake_seconds, 0, LARGEST_EXACT - 1, error=WorkloadError)
     jobs = trace.jobs
-    submit = jobs.submit + generator("shake", seed).integers(
+    submit = jobs.submit + rq.generator("shake", seed).integers(
         -shake_seconds, shake_seconds, len(trace), endpoint=True
     )
     origin = int(submit.min() - jobs.submit[0])

@@ -56,13 +56,13 @@ def test_no_test_job_in_training(name: str) -> None:
     card = read_card(name)
     frozen = {trace.hash for trace in suite_contents().values()}
     content = json.loads(MODELS.joinpath(f"{name}.json").read_bytes())
-    for span, part in zip(card.trained_on, content["training"], strict=True):
+    for span, part in zip(card.trained_on, content["trained_on"], strict=True):
         assert part["hash"] not in frozen and span.jobs_hash not in frozen
         if span.trace in WINDOWED:
             assert all(span.last <= first or first + 1024 <= span.first for first in WINDOWS)
         elif span.numbers:  # a log, whose last 40 % of the time are the test split
             assert part["split"] == "train" and span.last < part["jobs"]
-    trained = {(part["workload"], part["split"]) for part in content["training"]}
+    trained = {(part["workload"], part["split"]) for part in content["trained_on"]}
     for score in card.scores:
         assert score["split"] == "test" or (score["workload"], score["split"]) not in trained
 
@@ -96,7 +96,7 @@ def test_round_trip(tmp_path: Path) -> None:
     [
         ({"format": "other"}, "is not a card"),
         ({"policy": 3}, "policy is not"),
-        ({"training": [1]}, "not a span of jobs"),
+        ({"trained_on": [1]}, "not a span of jobs"),
         ({"scores": [1]}, "scores must be a list of objects"),
         ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
         ({"kind": "tree"}, "does not know agents of the kind 'tree'"),

@@ -196,10 +196,7 @@ def change_card(path, **changes):
         (lambda path: card_path(path).unlink(), "no card model.card.json"),
         (lambda path: card_path(path).write_text("{"), "not a card of format"),
         (lambda path: card_path(path).write_text("[" * 100_000), "not a card of format"),
-        (
-            lambda path: card_path(path).write_text("{}"),
-            "not a card of format 'bfenv model card 1'",
-        ),
+        (lambda path: card_path(path).write_text("{}"), "not a card of format 'bfenv agent 1'"),
         (lambda path: path.write_bytes(path.read_bytes() + b" "), "of another file"),
         (lambda path: change_card(path, observation_version=1), "observations of version 1"),
         (lambda path: change_card(path, observation_version="4"), "damaged"),

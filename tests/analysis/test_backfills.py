@@ -9,24 +9,6 @@ from tests.analysis.drawn import DRAWN, TRYING, drawn
 from tests.conftest import small_traces
 
 
-def test_heel_and_toe():
-    """Tsafrir 2010, Figure 6: estimates are double the runtimes, job 3 needs all processors."""
-    #  P
-    #  2 |22224444663333    the head, job 3, could truly start at 6, when job 1 ends; after the
-    #  1 |111111555 3333    start of job 4 at 8, after that of job 5 at 9, after job 6 at 10
-    #    +---------> t
-    runtime = [6, 4, 5, 4, 3, 2]
-    trace = bfenv.make_trace(
-        [0] * 6, [1, 1, 2, 1, 1, 1], runtime, 2, estimate=[2 * r for r in runtime]
-    )
-    schedule = bfenv.simulate(trace, "easy").check()
-    assert schedule.start.tolist() == [0, 0, 10, 4, 6, 8]
-    found = find_backfills(schedule)
-    assert found.backfilled.tolist() == [False, False, False, True, True, True]
-    assert found.stolen.tolist() == [0, 0, 0, 2, 1, 1]
-    assert found.wild.tolist() == found.backfilled.tolist()
-
-
 @given(small_traces())
 def test_exact_estimates(trace):
     """With exact estimates, EASY steals no time."""

@@ -85,6 +85,7 @@ def test_metrics():
         "area_weighted_response": (12 * 4 + 20 * 8 + 2 * 2 + 20 * 27) / 54,
         "p95_response": 8 + 19 * 0.85,
         "max_response": 27.0,
+        "p95_bounded_slowdown_60": 1.0,
         "mean_bounded_slowdown": 4.35 / 4,
         "median_bounded_slowdown": 1.0,
         "p95_bounded_slowdown": 1 + 0.35 * 0.85,

@@ -26,20 +26,6 @@ def blocked():
     return make(2, (0, 2, 10, 4), (1, 2, 6, 6), (1, 1, 2, 2), (1, 2, 1, 1))
 
 
-def test_a_job_is_moved_behind_others_if_their_wait_and_slowdown_improve_by_more():
-    #  P   conservative     CONS+RS
-    #  2 |0000111111  3  |00003  111111      with job 1 last, and then job 2 after job 3, the waits
-    #  1 |0000111111223  |0000322111111      fall from 3 9 11 to 6 4 3
-    assert starts(CONSERVATIVE, blocked()) == [0, 4, 10, 12]
-    assert starts(CONS_RS, blocked()) == [0, 7, 5, 4]
-
-
-def test_a_move_that_does_not_improve_the_plan_is_undone():
-    """Two jobs of equal size and length can only change places."""
-    trace = make(1, (0, 1, 9, 4), (1, 1, 3, 3), (2, 1, 3, 3))
-    assert starts(CONS_RS, trace) == starts(CONSERVATIVE, trace) == [0, 4, 7]
-
-
 def test_without_early_completions_there_is_no_search():
     trace = make(2, (0, 2, 4, 4), (1, 2, 6, 6), (1, 1, 2, 2), (1, 2, 1, 1))
     assert starts(CONS_RS, trace) == starts(CONSERVATIVE, trace) == [0, 4, 10, 12]

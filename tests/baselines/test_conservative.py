@@ -69,24 +69,9 @@ def test_no_reservation_is_delayed_where_easy_delays_all_but_the_heads():
     assert starts("easy", trace) == [0, 4, 9, 1]
 
 
-def test_a_job_is_backfilled_into_the_first_gap_that_is_long_enough():
-    trace = make(2, (0, 1, 2, 2), (1, 2, 2, 2), (1, 1, 5, 5), (1, 1, 1, 1), (1, 1, 5, 5))
-    #  P
-    #  2 | 31122222      job 3 fits before job 1 at once; job 4 does not, but beside job 2
-    #  1 |001144444
-    assert starts(cons.CONSERVATIVE, trace) == [0, 2, 4, 1, 4]
-
-
 def early_end():
     """Job 0 should end at 10, and the plan is then 1 and 3 at 10, 2 at 15; but it ends at 4."""
     return make(2, (0, 2, 10, 4), (1, 1, 5, 5), (1, 2, 3, 3), (1, 1, 4, 4))
-
-
-def test_after_an_early_completion_jobs_move_up_one_by_one_in_queue_order():
-    #  P
-    #  2 |00003333      222      job 1 moves up to 4. Job 2 finds job 3 from 10 to 14 in its way,
-    #  1 |000011111     222      and moves up to 14. Then job 3 moves up to 4, and leaves a gap
-    assert starts(cons.CONSERVATIVE, early_end()) == [0, 4, 14, 4]  # at 14 nothing else happens
 
 
 def test_one_event_at_a_time_every_completion_lets_jobs_move_up():
@@ -94,33 +79,6 @@ def test_one_event_at_a_time_every_completion_lets_jobs_move_up():
     #  2 |00003333 222      job 3 ends at 8, as expected, and job 2 moves up from 14 to 9
     #  1 |000011111222
     assert starts(cons.CONSERVATIVE, early_end(), event_order="pyss") == [0, 4, 9, 4]
-
-
-def test_sorting_by_length_lets_the_shortest_job_move_up_first():
-    #  P
-    #  2 |0000222 3333      job 2 is the shortest and moves up to 4, then job 3, then job 1
-    #  1 |000022211111
-    assert starts(cons.CONSERVATIVE_SJF, early_end()) == [0, 7, 4, 7]
-
-
-def test_a_requested_start_is_reserved_and_others_are_planned_around_it():
-    #  P
-    #  2 |000   112222      job 1 asked for second 6: job 2 (4 s) does not fit before it, job 3
-    #  1 |000333112222      (3 s) does
-    trace = make(
-        2, (0, 2, 3, 3), (0, 2, 2, 2), (1, 2, 4, 4), (1, 1, 3, 3), requested_start=[0, 6, 0, 0]
-    )
-    assert starts(cons.CONSERVATIVE, trace) == [0, 6, 8, 3]
-    assert starts(replan.CONSERVATIVE_REPLAN, trace) == [0, 6, 8, 3]
-
-
-def test_without_guarantees_a_shorter_job_comes_first_whatever_was_planned():
-    #  P     with      without
-    #  1 |00001112    |00002111
-    trace = make(1, (0, 1, 4, 4), (1, 1, 3, 3), (2, 1, 1, 1))
-    assert starts(cons.CONSERVATIVE_SJF, trace) == [0, 4, 7]
-    assert starts(replan.CONSERVATIVE_REPLAN, trace) == [0, 4, 7]
-    assert starts(replan.CONSERVATIVE_REPLAN_SJF, trace) == [0, 5, 4]
 
 
 def test_a_steady_stream_of_short_jobs_starves_a_long_one_unless_delay_counts():

@@ -21,58 +21,6 @@ def schedule(policy, processors, *jobs, **options):
     return bfenv.simulate(trace, policy, **options).check().start.tolist()
 
 
-def test_fcfs_waits_for_the_head():
-    #  P
-    #  4 |00001111
-    #  3 |00001111      job 2 needs one processor and waits behind job 1 all the same
-    #  2 |00  1111
-    #  1 |      22
-    assert schedule("fcfs", 4, (0, 2, 4, 4), (1, 3, 4, 4), (2, 1, 2, 2)) == [0, 4, 4]
-
-
-def test_easy_backfills_what_ends_by_the_shadow_time():
-    #  P
-    #  4 |  2 1111
-    #  3 |  221111      shadow time 4, extra nodes 1
-    #  2 |00001111
-    #  1 |00001111      job 2 (size 2) ends at 4 and starts; job 3 would end at 5 and waits
-    jobs = (0, 2, 4, 4), (1, 4, 4, 4), (2, 2, 2, 2), (2, 2, 3, 3)
-    assert schedule("easy", 4, *jobs) == [0, 4, 2, 8]
-
-
-def test_easy_backfills_on_extra_nodes_which_then_are_used_up():
-    #  the head (size 3) starts at 4 and leaves one extra node: for job 2, not for job 3 as well
-    jobs = (0, 2, 4, 4), (1, 3, 4, 4), (2, 1, 9, 9), (2, 1, 9, 9)
-    assert schedule("easy", 4, *jobs) == [0, 4, 2, 8]
-
-
-def test_a_job_that_ends_at_the_shadow_time_exactly_is_backfilled():
-    assert schedule("easy", 2, (0, 1, 5, 5), (1, 2, 1, 1), (2, 1, 3, 3)) == [0, 5, 2]
-
-
-def test_starts_before_the_head():
-    """Jobs that start before the head was found are not backfilled again."""
-    #  All come at 0: jobs 0 and 1 start, job 2 (size 4) is the head, and job 3 ends before it.
-    jobs = (0, 1, 4, 4), (0, 1, 4, 4), (0, 4, 1, 1), (0, 1, 3, 3)
-    assert schedule("easy", 4, *jobs) == [0, 0, 4, 0]
-
-
-def test_a_job_too_large_for_the_free_processors_does_not_end_the_backfill():
-    #  job 2 (size 2) fits neither now nor beside the head; job 3 behind it ends by the shadow time
-    assert schedule("easy", 2, (0, 1, 5, 5), (1, 2, 1, 1), (1, 2, 1, 1), (1, 1, 3, 3)) == [
-        0,
-        5,
-        6,
-        1,
-    ]
-
-
-def test_all_jobs_expected_to_end_at_the_shadow_time_count_towards_the_extra_nodes():
-    #  jobs 0 and 1 both end at 5 by estimates: the head needs one of them, two nodes are extra
-    jobs = (0, 2, 5, 5), (0, 2, 5, 5), (1, 3, 2, 2), (1, 1, 20, 20), (1, 1, 20, 20)
-    assert schedule("easy", 5, *jobs) == [0, 0, 5, 1, 5]
-
-
 def test_the_schedule_of_the_thesis_in_table_1_1_is_that_of_fcfs():
     """Shmueli 2003, Figures 1.1 and 1.2: jobs of size 3 2 4 3 for 2 4 2 2 s on 5 processors."""
     #  P

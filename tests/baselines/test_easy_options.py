@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines import run_orders
-from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.order_runs import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
@@ -188,14 +188,6 @@ def test_bounds_change_nothing(crowd, order, options):
     assert selected.start.tolist() == queued.start.tolist()
 
 
-def test_guard_expects_waits():
-    """EASY's last job is expected to wait for 29 h, so only jobs older than 14.5 h come first."""
-    hours = [0, 0, 0, 1], [1] * 4, [10] * 4
-    trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[10] * 4))
-    schedule = bfenv.simulate(trace, "easy(order=lcfs, guard=0.5)")
-    assert (schedule.start // HOUR).tolist() == [0, 20, 30, 10]
-
-
 def test_guard_learns_from_jobs_alone():
     """An outage is no job that ran for its whole estimate: the accuracy of all stays at one half.
 
@@ -206,17 +198,6 @@ def test_guard_learns_from_jobs_alone():
     trace = replace(trace, outages=(Outage(21 * HOUR, 23 * HOUR, 1),))
     schedule = bfenv.simulate(trace, "easy(order=sjf, guard=0.5)")
     assert (schedule.start // HOUR).tolist() == [0, 23, 24, 26]
-
-
-def test_guard_is_corrected():
-    """The limit grows as a job that EASY takes for one of an hour turns out to run for 40 h."""
-    #  Both jobs of the user that have ended ran for an hour, so EASY seems to start job 3 when it
-    #  comes, and it is past the limit of 1.2 * 6 h. As job 2 runs on, EASY lets it wait for 37 h,
-    #  so the limit is 44 h, and the last job comes first.
-    submit, runtime, estimate = [0, 1, 2, 5, 41, 42], [1, 1, 40, 20, 1, 1], [1, 1, 40, 40, 40, 40]
-    trace = bfenv.make_trace(submit, [1] * 6, runtime, 1, estimate=estimate, user=[0] * 6)
-    starts = bfenv.simulate(in_hours(trace), easy("lcfs", guard=1.2)).start // HOUR
-    assert starts.tolist() == [0, 1, 2, 44, 43, 42]
 
 
 @pytest.mark.parametrize(("scale", "most"), [("corrected_easy", 12), ("backlog", 45)])
@@ -244,35 +225,6 @@ def by_hand(policy, *jobs):
     return bfenv.simulate(trace, policy).check().start.tolist()
 
 
-def test_trial_beyond_the_estimate():
-    """A trial takes no longer than the job: job 2 (3 s) ends before job 1 can start at 4."""
-    jobs = (0, 2, 4), (1, 3, 1), (1, 1, 3)
-    assert by_hand(easy(trial=8, trial_above=2), *jobs) == [0, 4, 1]
-
-
-def test_overdue_head():
-    """Beside a head that is past the age limit, estimates count and not what is believed."""
-    #  Job 2 (9 s) is believed to end before job 1 can start at 4. If it comes when job 1 does, it
-    #  is backfilled; a second later job 1 is past the limit of 0 s.
-    policy = easy(guard=0, backfill_estimate="1")
-    assert by_hand(policy, (0, 2, 4), (1, 3, 1), (1, 1, 9)) == [0, 10, 1]
-    assert by_hand(policy, (0, 2, 4), (1, 3, 1), (2, 1, 9)) == [0, 4, 5]
-
-
-def test_a_job_past_the_limit_is_reserved_for():
-    """Without reservations a wide job starts once it fits; past the limit it has EASY's."""
-    #  At 4, job 1 has waited for longer than the limit of 0 s, so it has a reservation at 6, which
-    #  job 3 would delay.
-    #  P                    P
-    #  3 |.222224444111     3 |.22222111444
-    #  2 |00003333..111     2 |0000..1113333
-    #  1 |00003333..111     1 |0000..1113333
-    jobs = (0, 2, 4), (1, 3, 3), (1, 1, 5), (4, 2, 4), (6, 1, 4)
-    for order in ("fcfs", "submit"):
-        assert by_hand(easy(order, reservations=0), *jobs) == [0, 10, 1, 4, 6]
-        assert by_hand(easy(order, reservations=0, guard=0), *jobs) == [0, 6, 1, 9, 9]
-
-
 def test_keep_leaves_room():
     """A long job waits until it leaves a processor free, on which short ones run as they come."""
     #  P                    P
@@ -282,23 +234,6 @@ def test_keep_leaves_room():
     jobs = (0, 1, 9), (0, 1, 9), (0, 1, 9), (1, 1, 2)
     assert by_hand("easy", *jobs) == [0, 0, 0, 9]
     assert by_hand(easy(keep="estimate > 5"), *jobs) == [0, 0, 9, 1]
-
-
-def test_keep_lets_any_job_start_alone():
-    """On an empty machine a job starts whatever it should leave free; nothing else beside it."""
-    jobs = (0, 1, 5), (0, 1, 5), (0, 2, 5)
-    assert by_hand(easy(keep=99), *jobs) == [0, 5, 10]
-    assert by_hand(easy(keep=99, reservations=0), *jobs) == [0, 5, 10]
-
-
-def test_keep_reserves_room():
-    """The reservation of the head is for the time at which it may start."""
-    #  Job 1 needs all three processors, so it may start at 4. Job 2 (5 s) would end after that,
-    #  job 3 ends in time. Without the reservation, job 1 waits for both of them.
-    jobs = (0, 2, 4), (1, 2, 4), (1, 1, 5), (1, 1, 3)
-    wide = "9 * (size > 1)"
-    assert by_hand(easy(keep=wide), *jobs) == [0, 4, 4, 1]
-    assert by_hand(easy(keep=wide, reservations=0), *jobs) == [0, 7, 1, 4]
 
 
 def test_many_orders(crowd):
@@ -326,29 +261,3 @@ def test_wrong_calls(crowd):
         run_orders(crowd, ["sjf"], trail=180)
     with pytest.raises(BfenvError, match="last"):
         run_orders(crowd, ["sjf"], first=3, last=3)
-
-
-@given(trace=small_traces(jobs=12), data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_unfinished_runtimes_change_nothing(trace, data):
-    """Other runtimes of jobs that have not ended change no decision until one of them could end."""
-    trace = in_hours(trace)
-    jobs = trace.jobs
-    options = {"trial": HOUR, "trial_above": HOUR} if data.draw(st.booleans()) else {}
-    options["guard_scale"] = data.draw(st.sampled_from(sorted(GUARDS)))
-    policy = easy("-expansion / user_runtime", guard=0.5, backfill_estimate="prediction", **options)
-    full = bfenv.make_trace(
-        jobs.submit, jobs.size, jobs.estimate, trace.processors,
-        estimate=jobs.estimate, user=jobs.user,
-    )  # fmt: skip
-    one, two = (bfenv.simulate(each, policy) for each in (trace, full))
-    differ = trace.runtime != full.runtime
-    known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9
-    begun = [np.where(s.trial_start >= 0, s.trial_start, s.start) for s in (one, two)]
-    early = [np.where(s < known, s, -1).tolist() for s in begun]
-    if policy.trials:  # a job may end in its trial in one of the two only
-        ends = [np.where(s.trial_end >= 0, s.trial_end, s.end)[differ] for s in (one, two)]
-        if differ.any():
-            known = min(ends[0].min(), ends[1].min())
-        early = [np.where(s < known, s, -1).tolist() for s in begun]
-    assert early[0] == early[1]

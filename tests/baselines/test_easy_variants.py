@@ -36,57 +36,6 @@ def starts(policy, processors, *jobs, **options):
 # Scenarios ----------------------------------------------------------------------------------
 
 
-def test_without_backfilling_the_first_in_order_is_waited_for():
-    #  P                              P
-    #  3 |0000222111111111   sjf      3 |0000222           easy-sjf: job 3 is backfilled, on the
-    #  2 |0000222                     2 |0000222           extra node, and job 1 (9 s) after it
-    #  1 |    3333                    1 | 3333111111111
-    jobs = (0, 2, 4, 4), (1, 1, 9, 9), (1, 2, 3, 3), (1, 1, 4, 4)
-    assert starts(NAMED["sjf"], 3, *jobs) == [0, 7, 4, 4]
-    assert starts(NAMED["easy-sjf"], 3, *jobs) == [0, 5, 4, 1]
-
-
-def test_the_head_of_easy_sjf_is_the_shortest_not_the_oldest():
-    #  P
-    #  2 |0000221111    job 2 (2 s) is the head, its shadow time 4; job 1 (4 s) came first, but
-    #  1 |0000221111    for it there is no reservation
-    jobs = (0, 2, 4, 4), (1, 2, 4, 4), (2, 2, 2, 2)
-    assert starts(NAMED["easy-sjf"], 2, *jobs) == [0, 6, 4]
-    assert starts("easy", 2, *jobs) == [0, 4, 8]
-
-
-def test_easy_sjbf_keeps_the_arrival_order_for_the_head_only():
-    #  P
-    #  3 |0000111       the head is job 1; until 4 there is room for one of jobs 2 (3 s) and
-    #  2 |0000111       3 (2 s), and the shorter one is backfilled
-    #  1 | 33 111222
-    jobs = (0, 2, 4, 4), (1, 3, 3, 3), (1, 1, 3, 3), (1, 1, 2, 2)
-    assert starts(NAMED["easy-sjbf"], 3, *jobs) == [0, 4, 7, 1]
-    assert starts("easy", 3, *jobs) == [0, 4, 1, 7]
-
-
-def test_a_second_reservation_stops_what_delays_the_second_in_the_queue():
-    #  P
-    #  4 |0000111122   job 1 is reserved from 4, job 2, which needs all processors, from 8; job 3
-    #  3 |0000111122   fits on the extra node and stays there for 7 s, but may not for 8 s
-    #  2 |0000111122
-    #  1 | 333333322
-    jobs = (0, 3, 4, 4), (1, 3, 4, 4), (1, 4, 2, 2), (1, 1, 8, 8)
-    assert starts("easy", 4, *jobs) == [0, 4, 9, 1]
-    assert starts(easy(reservations=2), 4, *jobs) == [0, 4, 8, 10]
-    jobs = (*jobs[:3], (1, 1, 7, 7))
-    assert starts(easy(reservations=2), 4, *jobs) == [0, 4, 8, 1]
-
-
-def test_two_backfills_together_do_not_delay_a_second_reservation():
-    """Job 1 is reserved from 10, job 2 from 15, beside which one of jobs 3 and 4 has room."""
-    jobs = (0, 6, 10, 10), (1, 8, 5, 5), (1, 9, 5, 5), (1, 1, 30, 30), (1, 1, 30, 30)
-    assert starts("easy", 10, *jobs) == [0, 10, 31, 1, 1]
-    assert starts(easy(reservations=2), 10, *jobs) == [0, 10, 15, 1, 20]
-    later = [(submit + 100, *rest) for submit, *rest in jobs]
-    assert starts(easy(reservations=2), 10, *later) == [100, 110, 115, 101, 120]
-
-
 def test_started_in_the_pass():
     """Jobs that have started in the pass are not started again."""
     trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [5, 5, 5], 2)
@@ -96,48 +45,6 @@ def test_started_in_the_pass():
     policy = easy()
     policy.decide(cluster, jobs, policy.memory(jobs, 2, np.random.default_rng(0)))
     assert started(cluster).tolist() == [0, 1]
-
-
-def test_without_reservations_small_jobs_may_pass_the_head_for_as_long_as_they_come():
-    #  P                                  P
-    #  2 |000 333 5551   reservations=0   2 |0001222444    easy
-    #  1 |  222 444  1                    1 |   1333 555
-    jobs = (0, 1, 3, 3), (1, 2, 1, 1), *((time, 1, 3, 3) for time in (2, 4, 6, 8))
-    assert starts(easy(reservations=0), 2, *jobs) == [0, 11, 2, 4, 6, 8]
-    assert starts("easy", 2, *jobs) == [0, 3, 4, 4, 7, 8]
-
-
-def test_a_lookahead_of_two_sees_one_job_behind_the_head():
-    #  jobs 2 and 3 wait behind the head, job 1: only job 3 would end by 4, but is not seen
-    jobs = (0, 1, 4, 4), (1, 2, 1, 1), (1, 1, 9, 9), (1, 1, 2, 2)
-    assert starts(easy(lookahead=2), 2, *jobs) == [0, 4, 5, 5]
-    assert starts(easy(lookahead=3), 2, *jobs) == [0, 4, 5, 1]
-
-
-def test_past_its_deadline_a_long_job_becomes_the_head_before_shorter_ones():
-    #  Job 0 runs 0-10 on both processors. Job 1 (20 s) arrives at 2: shadow time 10, so its shadow
-    #  interval is 8 and its deadline 10, 18 or 26. Every 5 s, from 3 on, comes a job of 5 s; with
-    #  two intervals, that of 13, when the shadow time is 15, has the earlier deadline 17.
-    jobs = (0, 2, 10, 10), (2, 2, 20, 20), *((time, 2, 5, 5) for time in range(3, 40, 5))
-    begin = [starts(NAMED[f"easy-sjf-shadow{k}"], 2, *jobs)[1] for k in (1, 2, 3)]
-    assert begin == [10, 25, 30]
-    assert starts(NAMED["easy-sjf"], 2, *jobs)[1] == 50
-
-
-def test_a_prediction_lets_a_job_be_backfilled_that_its_estimate_would_not():
-    #  Jobs 0 and 1 of user 7 ran 3 s and 5 s. Job 4, of the same user, asks for 50 s and is
-    #  predicted to run for 4 s: it ends before the head, job 3, could start at 20.
-    jobs = (0, 2, 50, 3, 7), (3, 2, 50, 5, 7), (10, 1, 10, 10, 8), (11, 2, 10, 10, 8)
-    late = (12, 1, 50, 4, 7)
-    assert starts(NAMED["easy++"], 2, *jobs, late) == [0, 3, 10, 20, 12]
-    assert starts("easy", 2, *jobs, late) == [0, 3, 10, 20, 30]
-    stranger = (12, 1, 50, 4, 9)
-    assert starts(NAMED["easy++"], 2, *jobs, stranger) == [0, 3, 10, 20, 30]
-
-
-def test_one_ended_job_is_not_enough_for_a_prediction():
-    jobs = (0, 2, 50, 3, 7), (10, 1, 10, 10, 8), (11, 2, 10, 10, 8), (12, 1, 50, 4, 7)
-    assert starts(NAMED["easy++"], 2, *jobs) == [0, 10, 20, 30]
 
 
 def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival():
@@ -157,15 +64,6 @@ def test_line_is_overwritten():
     with np.errstate(over="ignore"):
         endless.run(cluster, jobs, truth, memory)
     assert cluster.start.tolist() == [1, 6, 2]
-
-
-def test_a_job_that_outlives_its_prediction_runs_on_and_is_given_a_minute_more():
-    #  Job 2 (user 7, predicted 4 s, estimate 500 s) starts at 20 and runs 100 s. At 30 it has
-    #  outlived 4 s and is believed to end at 84, at 90 to end at 324 (4 s + 300 s): job 4 (100 s)
-    #  is too long to be backfilled at 30 and starts at 90, when job 5 arrives.
-    jobs = (0, 2, 500, 3, 7), (3, 2, 500, 5, 7), (20, 1, 500, 100, 7), (29, 2, 10, 10, 8)
-    later = (30, 1, 100, 100, 8), (90, 2, 1, 1, 8)
-    assert starts(NAMED["easy++"], 2, *jobs, *later) == [0, 3, 20, 190, 90, 200]
 
 
 # Equality -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.multiqueue import figure2, multiqueue
 from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
-from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED, partition_of
+from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.events import advance, new_cluster
@@ -155,14 +155,6 @@ def test_idle_processors_move_to_the_partition_that_lacks_them():
     assert result.records["reassigned"].tolist() == [0, 1, 0, 2, 3]
 
 
-def test_processors_come_from_the_partition_with_the_most_idle_ones_first():
-    #  job 0 (queue 1) needs 8 of 12 and owns 4: as 2 and 3 have 4 idle ones each, all 4 from 2;
-    #  job 1 (queue 2) then owns none and takes 1 from 3; job 2 (queue 3) has the 3 left there
-    result = schedule(QUEUES, 12, (0, 8, 4, 4), (0, 1, 8, 8), (0, 3, 20, 20))
-    assert result.start.tolist() == [0, 0, 0]
-    assert result.records["reassigned"].tolist() == [4, 1, 0]
-
-
 def test_a_job_as_large_as_the_machine_does_not_starve():
     #  P
     #  3 |0000000000111...   job 1 needs the machine and is promised 10
@@ -171,16 +163,6 @@ def test_a_job_as_large_as_the_machine_does_not_starve():
     #                        too, though it would end by the start of the pivot of its own queue
     jobs = (0, 2, 10, 10), (1, 3, 20, 20), (1, 1, 4, 4), (5, 1, 4, 4), (7, 1, 4, 4), (8, 1, 4, 4)
     assert starts(QUEUES, 3, *jobs) == [0, 10, 1, 5, 30, 30]
-
-
-def test_a_queued_job_starts_when_a_job_ends_exactly_as_expected():
-    #  P
-    #  4 |1111111111...1222  job 2 is promised 100; at 10 nothing ends early and no promise is due,
-    #  3 |0000000000333.222  but job 3 has room
-    #  2 |0000000000333.222
-    #  1 |0000000000....222
-    jobs = (0, 3, 10, 10), (0, 1, 100, 100), (1, 4, 50, 50), (2, 2, 20, 20)
-    assert starts(easy_speculative(speculation=0), 4, *jobs) == [0, 0, 100, 10]
 
 
 def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
@@ -193,28 +175,10 @@ def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
     assert starts(easy_speculative(speculation=0), 3, *jobs) == [0, 10, 42, 2]
 
 
-def test_a_high_priority_job_replaces_a_low_priority_pivot():
-    #  P
-    #  2 |0000222111   job 1 was promised 4 when job 2 arrived in the same queue
-    #  1 |0000222111
-    jobs = (0, 2, 4, 4), (1, 2, 3, 3), (2, 2, 3, 3)
-    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 1]) == [0, 7, 4]
-    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 0]) == [0, 4, 7]
-
-
 def test_a_high_priority_pivot_delays_a_low_priority_pivot_of_another_queue():
     jobs = (0, 2, 4, 4), (1, 2, 3, 3), (2, 2, 8, 8)
     assert starts(QUEUES, 2, *jobs, priority=[0, 0, 1]) == [0, 12, 4]
     assert starts(QUEUES, 2, *jobs, priority=[0, 0, 0]) == [0, 4, 7]
-
-
-@pytest.mark.parametrize("low", [0, 1])
-def test_a_pivot_of_equal_or_lower_priority_delays_no_other_pivot(low):
-    #  P
-    #  2 |0000111111111111222222   job 1 (queue 3) is promised 4; job 2 (queue 2) would fit at 1,
-    #  1 |.333111111111111222222   until 7; job 3 (queue 1) ends by 4
-    jobs = (0, 1, 4, 4), (1, 2, 12, 12), (1, 1, 6, 6), (1, 1, 3, 3)
-    assert starts(QUEUES, 2, *jobs, priority=[1, 1, low, low]) == [0, 4, 16, 1]
 
 
 def test_a_low_priority_job_that_delays_no_pivot_is_backfilled():
@@ -250,30 +214,6 @@ def test_a_reservation_is_accepted_before_anybody_of_its_instant_starts():
     assert starts(QUEUES, 1, (0, 1, 6, 6), (0, 1, 3, 3), requested_start=[0, 5]) == [8, 5]
 
 
-def test_a_reservation_delays_the_promised_start_of_a_pivot():
-    #  job 1 is promised 4 .. 12 when, at 2, job 2 asks for 6
-    jobs = (0, 2, 4, 4), (1, 2, 8, 8), (2, 2, 3, 3)
-    assert starts(QUEUES, 2, *jobs, requested_start=[0, 0, 6]) == [0, 9, 6]
-    assert starts(QUEUES, 2, *jobs) == [0, 4, 12]
-
-
-def test_a_pivot_in_the_way_of_a_reservation_is_promised_another_start_at_its_turn():
-    #  P
-    #  2 |0000..222ttt111111113333...   job 1 is promised 4 .. 12 when, at 2, job 2 asks for 6 and
-    #  1 |0000..222ttt111111113333...   job 3 for a trial; trials come before pivots
-    policy = multiqueue(bounds=(5, 10), speculation=3, tried_above=9)
-    jobs = (0, 2, 4, 4), (1, 2, 8, 8), (2, 2, 3, 3), (2, 2, 20, 20)
-    result = schedule(policy, 2, *jobs, requested_start=[0, 0, 6, 0])
-    assert (result.start.tolist(), result.trial_start[3]) == ([0, 12, 6, 20], 9)
-
-
-def test_a_trial_that_is_long_enough_is_the_job():
-    #  an estimate of 2 h, a crash after 100 s: no other job is held up for long
-    result = schedule(multiqueue(), 2, (0, 2, 7200, 100), (0, 2, 500, 500))
-    assert result.start.tolist() == [0, 100]
-    assert result.trial_start.tolist() == [-1, -1]
-
-
 def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
     #  P
     #  2 |tttttt1111100000   job 0 is tried for 180 s; job 1 (queue 1) is promised 180 and starts
@@ -283,28 +223,10 @@ def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
     assert (result.trial_start.tolist(), result.trial_end.tolist()) == ([0, -1], [180, -1])
 
 
-def test_a_job_back_from_its_trial_stands_before_later_ones_of_its_queue():
-    #  P
-    #  2 |ttt.1111   tried: more than 6 s. Job 2 (6 s) is the pivot of queue 2 until job 1 (7 s)
-    #  1 |0000...    is back at 3; it has one processor at 4, and job 2 the other
-    policy = multiqueue(bounds=(5, 10), speculation=3, tried_above=6)
-    jobs = (0, 1, 4, 4), (0, 1, 7, 7), (1, 2, 6, 6)
-    assert starts(policy, 2, *jobs) == [0, 3, 10]
-    assert starts(multiqueue(bounds=(5, 10), speculation=0), 2, *jobs) == [0, 0, 7]
-
-
 def test_only_estimates_above_1000_seconds_are_tried():
     result = schedule(multiqueue(), 2, (0, 1, 1000, 999), (0, 1, 1001, 999))
     assert result.trial_end.tolist() == [-1, 180]
     assert result.start.tolist() == [0, 180]
-
-
-def test_queues_begin_at_1000_and_at_10000_seconds():
-    jobs = bfenv.make_trace([0] * 4, [1] * 4, [999, 1000, 9999, 10_000], 7).jobs
-    memory = multiqueue().memory(jobs, 7, None)
-    queues = [partition_of(memory.partitions, jobs, job) for job in range(4)]
-    assert queues == [0, 1, 1, 2]
-    assert memory.partitions.owned.tolist() == [3, 2, 2]
 
 
 # Against the naive version

@@ -30,43 +30,6 @@ def test_a_job_has_a_reservation_once_its_slowdown_exceeds_the_threshold():
     assert result.records["guarantee"].tolist() == [-1, 12, -1, -1, -1, 18, -1]
 
 
-def test_below_the_threshold_a_large_job_is_passed_by_all():
-    #  P
-    #  2 |  2222244444666111111
-    #  1 |00003333355555 111111    until no other job is left
-    result = schedule(selective(10), JOBS)
-    assert result.start.tolist() == [0, 15, 2, 4, 7, 9, 12]
-    assert (result.records["guarantee"] == -1).all()
-
-
-def test_with_a_reservation_from_the_start_nobody_passes():
-    #  with threshold 0 job 1 is promised 4 on arrival, and job 2 would end at 7
-    result = schedule(selective(0), JOBS)
-    assert result.start[1] == 4
-    assert result.records["guarantee"][1] == 4
-
-
-def test_what_is_backfilled_leaves_less_room_for_the_next():
-    #  P
-    #  4 |     2222222222...    at 5 job 1 (size 3) has a reservation at 9 that leaves one node
-    #  3 |         1            for a job of 20 s, and there are two of them
-    #  2 |0000000001333333...
-    #  1 |0000000001
-    jobs = (0, 2, 9), (0, 3, 1), (5, 1, 20), (5, 1, 20)
-    assert schedule(SELECTIVE, jobs, 4).start.tolist() == [0, 9, 5, 10]
-
-
-def test_a_reservation_moves_forward_when_a_job_ends_early():
-    #  P   job 0 asked for 20 s and runs 7; job 1 (size 2, 1 s) is promised 20 at 4, starts at 7;
-    #  2 |  2    1     job 3 (asked for 20 s), which came last, waits behind that promise
-    #  1 |000000013
-    submit, size, runtime, estimate = [0, 1, 2, 4], [1, 2, 1, 1], [7, 1, 1, 20], [20, 1, 1, 20]
-    trace = bfenv.make_trace(submit, size, runtime, 2, estimate=estimate)
-    result = bfenv.simulate(trace, SELECTIVE).check()
-    assert result.start.tolist() == [0, 7, 2, 8]
-    assert result.records["guarantee"].tolist()[1] == 20
-
-
 def test_a_reserved_job_starts_on_its_second_though_no_job_ends_then():
     #  P
     #  2 |0033333  22222  at first job 0 is to run until 10, job 1 until 4, and jobs 2 (size 2) and

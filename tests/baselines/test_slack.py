@@ -49,45 +49,6 @@ def test_delays_are_counted_together_from_the_first_reservation():
     assert result.records["guarantee"].tolist() == [2, 6, 10, 12]
 
 
-@pytest.mark.parametrize(
-    ("priority", "expected"), [(-1, [0, 6, 1]), (0, [0, 6, 1]), (1, [0, 4, 8]), (70, [0, 4, 8])]
-)
-def test_slack_halves_with_every_step_of_priority(priority, expected):
-    #  as in the first chart job 2 would delay job 1 by 2 seconds; its slack is 4, 2, 1, 0
-    jobs = (0, 1, 4), (1, 2, 4, priority), (1, 1, 5)
-    assert starts(slack(2), 2, *jobs) == expected
-
-
-@pytest.mark.parametrize(("seconds", "expected"), [(3, [0, 4, 6, 8]), (4, [0, 4, 10, 1])])
-def test_jobs_behind_the_head_are_protected_too(seconds, expected):
-    #  P  3 seconds              4 seconds
-    #  3 |    1122              | 33333333322
-    #  2 |00001122              |000011    22    job 3 could start on the node that the head,
-    #  1 |0000  22333333333     |000011    22    job 1, leaves, but delays job 2 by 4 seconds
-    jobs = (0, 2, 4), (1, 2, 2), (1, 3, 2), (1, 1, 9)
-    assert starts("easy", 3, *jobs) == [0, 4, 10, 1]
-    assert starts(slack(seconds), 3, *jobs) == expected
-
-
-def test_a_job_that_ends_early_moves_the_plan_forward():
-    #  job 0 asked for 9 and runs 3: job 1 has been promised 9 and starts at 3
-    trace = bfenv.make_trace([0, 1], [2, 2], [3, 1], 2, estimate=[9, 1])
-    result = bfenv.simulate(trace, SLACK).check()
-    assert result.start.tolist() == [0, 3]
-    assert result.records["reservation"].tolist() == [0, 9]
-
-
-def test_a_job_that_the_new_plan_starts_precedes_those_still_to_be_tried():
-    #  P
-    #  4 |4113333333    at 0 job 0 starts and job 1 (size 4) is planned behind it; job 2 is then
-    #  3 |4113333333    backfilled, which makes room for job 4 (size 2) to start now as well, in
-    #  2 |211           the plan of that moment, before job 3 (size 2, 7 s) is tried
-    #  1 |011
-    submit, size, runtime, estimate = [0] * 5, [1, 4, 1, 2, 2], [1, 2, 1, 7, 1], [1, 3, 4, 7, 2]
-    trace = bfenv.make_trace(submit, size, runtime, 4, estimate=estimate)
-    assert bfenv.simulate(trace, relaxed(3)).check().start.tolist() == [0, 1, 0, 3, 0]
-
-
 @st.composite
 def crowds(draw):
     """A small trace with priorities, in which many jobs wait at a time."""
@@ -168,39 +129,6 @@ def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors
         trace = of_few_kinds(processors, seed)
         one, two = bfenv.simulate(trace, policy), bfenv.simulate(trace, own)
         assert one.start.tolist() == two.start.tolist()
-
-
-def knowing_later_jobs(policy, placed):
-    """The policy, with openings noted from the first job on; later jobs are known or not."""
-
-    def memory(*arguments):
-        made = policy.memory(*arguments)
-        made.tentative.openings.long[0] = 0
-        made.later.worth[0] = placed
-        return made
-
-    return replace(policy, memory=memory)
-
-
-@pytest.mark.parametrize("policy", ["relaxed", "relaxed(factor=5)", "slack", "slack(seconds=120)"])
-def test_plans_that_are_known_to_fail_would_fail(policy):
-    """To look for later jobs that are too late, in each plan or in none, changes no start."""
-    policy = find_policy(policy)
-    always, never = knowing_later_jobs(policy, -1), knowing_later_jobs(policy, 10**9)
-    for seed in range(1 if numba.config.DISABLE_JIT else 60):  # seconds each
-        trace = of_few_kinds(16, seed)
-        one, two = bfenv.simulate(trace, always), bfenv.simulate(trace, never)
-        assert one.start.tolist() == two.start.tolist()
-
-
-@given(crowds(), options())
-def test_small_plans_that_are_known_to_fail_would_fail(trace, option):
-    """So it is with priorities and many estimates."""
-    name, value = option
-    policy = FAMILIES[name][0](value)
-    always, never = knowing_later_jobs(policy, -1), knowing_later_jobs(policy, 10**9)
-    one, two = bfenv.simulate(trace, always), bfenv.simulate(trace, never)
-    assert one.start.tolist() == two.start.tolist()
 
 
 @given(crowds(), options())

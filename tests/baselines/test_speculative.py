@@ -49,14 +49,6 @@ def test_a_trial_does_not_delay_the_head():
     assert schedule(TRIED, 2, *jobs[:2], (1, 1, 9, 9)).trial_start[2] == 1  # over by 4
 
 
-def test_a_high_priority_trial_delays_a_low_priority_head():
-    jobs = (0, 2, 4, 4), (1, 2, 4, 4), (2, 2, 9, 9)
-    high = schedule(TRIED, 2, *jobs, priority=[0, 0, 1])
-    assert (high.trial_start[2], high.start.tolist()) == (4, [0, 16, 7])
-    low = schedule(TRIED, 2, *jobs)
-    assert (low.trial_start[2], low.start.tolist()) == (8, [0, 4, 11])
-
-
 def test_a_trial_moves_to_an_earlier_time_when_jobs_end_early():
     jobs = (0, 2, 9, 2), (1, 2, 9, 3)
     #  job 0 succeeds in its trial after 2 s; job 1 was to be tried at 3
@@ -77,13 +69,6 @@ def test_a_trial_is_over_when_a_reservation_begins():
     assert (result.trial_start[0], result.start.tolist()) == (0, [10, 5])
     soon = schedule(TRIED, 1, *jobs, requested_start=[0, 2])  # before the trial would be over
     assert (soon.trial_start[0], soon.start.tolist()) == (7, [10, 2])
-
-
-def test_the_head_is_the_first_job_of_the_highest_priority():
-    #  P
-    #  2 |0000222211111   job 2 is the head from 2 on
-    jobs = (0, 2, 4, 4), (1, 2, 5, 5), (2, 2, 4, 4)
-    assert starts(TRIED, 2, *jobs, priority=[0, 1, 2]) == [0, 8, 4]
 
 
 def test_extra_processors_are_used_up():

@@ -76,6 +76,23 @@ def test_seeds(run, swf):
     assert len(json.loads(out)) == 1
 
 
+def test_several_workloads(run):
+    """A line for each policy has its slowdown on each split, and is a row of a booktabs table."""
+    given = ("-w", "lublin:jobs=400,load=0.9", "-w", "lublin:jobs=400,load=0.9,seed=1")
+    options = (*given, "--split", "test", "-p", "easy", "-p", "easy-sjf")
+    _, out, _ = run("evaluate", *options, "-f", "json")
+    rows = {(row["workload"], row["policy"]): row for row in json.loads(out)}
+    trace = bfenv.load_workload(given[1], split="test")
+    expected = bfenv.metrics(bfenv.simulate(trace, "easy-sjf"))
+    assert rows[trace.name, "easy-sjf"]["mean_wait"] == expected["mean_wait"]
+    _, out, _ = run("evaluate", *options, "-f", "latex")
+    lines = {line.split(" & ")[0].rstrip("*"): line for line in out.splitlines() if " & " in line}
+    assert set(lines) == {"policy", "easy", "easy-sjf"}
+    own = f"{expected['mean_bounded_slowdown']:,.2f}"
+    assert own in lines["easy-sjf"] and lines["easy-sjf"].endswith(r"\\")
+    assert r"\toprule" in out and r"95 \% interval" in lines["policy"]
+
+
 def test_expression(run):
     """A name with options is a policy, and its own name in the rows."""
     expression = "easy(order=wfp3, lookahead=100)"

@@ -73,6 +73,7 @@ def test_several_agents(run):
         assert [name for name in table[5:] if name.startswith("random")] == ["random"]
 
 
+@pytest.mark.thorough
 def test_divisions(run):
     """Who makes trials is in another division, with its own best policy."""
     arguments = ("-a", "random:trial_limit=60", "-p", "multiqueue", "-w", WORKLOAD)
@@ -197,7 +198,7 @@ def test_workload_of_the_card(run):
         (("--agent", "random", "-j", 2), "--jobs"),
         (("--episodes", 2), "--episodes has no effect without --agent"),
         (("--episodes", 64), "--episodes has no effect without --agent"),
-        (("--split", "test"), "for policies write --workload WORKLOAD:split=test"),
+        (("--agent", "random", "-w", "lublin", "-w", "sud"), "--workload is given once"),
         (("--trust",), "--trust"),
         (("--agent", "random", "-w", "lublin:jobs=100"), "too few"),
         (("--agent", "no/such.zip"), "no/such.zip"),

@@ -52,8 +52,8 @@ def test_no_duration(seconds, text):
 
 def test_given_twice(run):
     """An option that is not a list can be given once only."""
-    command = "evaluate -w lublin --policy easy --policy fcfs --workload sud"
-    assert run(*command.split()) == (2, "", "bfenv: --workload is given twice\n")
+    command = "evaluate -w lublin --policy easy --policy fcfs --load 0.7 --load 0.8"
+    assert run(*command.split()) == (2, "", "bfenv: --load is given twice\n")
 
 
 def test_check_new(tmp_path):

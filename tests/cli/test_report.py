@@ -27,6 +27,20 @@ def test_page(run, site, tmp_path):
     assert (status, err) == (2, f"bfenv: {page} exists; use --force to overwrite it\n")
 
 
+def test_names_of_users(run, site, tmp_path):
+    """Names are put in from the import's file; a line of another kind is refused by its number."""
+    page, who = tmp_path / "site.html", tmp_path / "who.csv"
+    who.write_text('kind,number,name\n"group",1,"ann <x>"\n')
+    own = ("report", site, "-o", page, "-p", "easy-lxf", "-j", 1, "--users", who)
+    assert run(*own, "--today", "fcfs")[0] == 0
+    assert "ann &lt;x&gt;" in page.read_text() and ">group 1<" not in page.read_text()
+    who.write_text("user,7\n")
+    status, _, err = run(*own, "--force")
+    assert (status, err) == (
+        2, f"bfenv: {who}, line 1: expected kind,number,name like user,7,ann\n"
+    )  # fmt: skip
+
+
 def test_a_site_that_runs_slurm(run, site, tmp_path):
     """Its slurm.conf is today's policy; a change of SchedulerParameters is a candidate."""
     conf, page = tmp_path / "slurm.conf", tmp_path / "site.html"

@@ -39,7 +39,7 @@ def test_interrupt(run, tmp_path, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bfenv.agents.search.search_run.run_seeds", stop)
+    monkeypatch.setattr("bfenv.agents.search.search_run.run_search", stop)
     status, _, err = search(run, tmp_path / "found")
     assert status == 130 and "the same command goes on" in err and err.endswith("interrupted\n")
 

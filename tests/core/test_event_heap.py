@@ -10,25 +10,11 @@ import bfenv
 from bfenv.baselines.easy import decide
 from bfenv.core.cluster import HORIZON, running
 from bfenv.core.event_heap import is_due, new_event_heap, pop, push
-from bfenv.core.events import advance, new_cluster
+from bfenv.core.events import advance, copy_machine, new_cluster, renew_ends
 from bfenv.core.jobs import FOREVER
-from bfenv.core.machine_copy import copy_machine, renew_ends
 from tests.conftest import small_traces
 
 events = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), max_size=20)
-
-
-@given(events)
-def test_order(events):
-    """Events leave the heap by time, and at the same time by entry."""
-    heap = new_event_heap(len(events))
-    for time, entry in events:
-        push(heap, time, entry)
-    for time, entry in sorted(events):
-        assert is_due(heap, time)
-        assert not is_due(heap, time - 1) and not is_due(heap, time + 1)
-        assert pop(heap) == entry
-    assert heap.length[0] == 0 and not is_due(heap, 0)
 
 
 @given(events, st.data())

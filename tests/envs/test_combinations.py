@@ -35,6 +35,7 @@ RULES = st.builds(
         st.sampled_from(TRIALS[:2]),
     ),
 )
+REWARDS = ("bounded_slowdown", "wait")
 OPTIONS = st.fixed_dictionaries(
     {
         "window": st.sampled_from([1, 2, 3, 8]),
@@ -83,16 +84,16 @@ def test_earlier_episodes(traces, rules, options, seed):
     same([list(step) for step in again], [list(step) for step in other])
 
 
-@given(TRACES, RULES, OPTIONS, st.integers(0, 2**32 - 1))
+@given(TRACES, RULES, OPTIONS, st.integers(0, 2**32 - 1), st.sampled_from(REWARDS))
 @settings(max_examples=60)
-def test_sums(traces, rules, options, seed):
+def test_sums(traces, rules, options, seed, reward):
     """Rewards add up to minus the metric, which is that of the starts if all jobs have some."""
     options |= {"split": "all", "warmup_jobs": 0, "episode_jobs": None}
-    env = BackfillEnv(list(traces), reward="bounded_slowdown", **rules, **options)
+    env = BackfillEnv(list(traces), reward=reward, **rules, **options)
     _, *steps = play(env, seed, seed=seed)
     _, _, terminated, _, info = steps[-1]
     metrics = info["metrics"]
-    assert sum(step[1] for step in steps) == pytest.approx(-metrics["mean_bounded_slowdown"])
+    assert sum(step[1] for step in steps) == pytest.approx(-metrics[f"mean_{reward}"])
     assert metrics["charged_jobs"] == env.unstarted
     if terminated:
         jobs = slice(0, len(env.trace))

@@ -191,19 +191,6 @@ def test_users_by_oracle(trace, seed):
         observation, _, over, _, info = env.step(action)
 
 
-def test_user_history():
-    """A user's ended jobs inform; the warm-up's count, in the order of their ends."""
-    trace = bfenv.make_trace(
-        [0, 0, 50, 51], [1] * 4, [4, 2, 5, 5], 2, estimate=[4, 4, 5, 5], user=[0] * 4
-    )
-    env = BackfillEnv(trace, window=4, episode_jobs=2, warmup_jobs=2, split="all")
-    row = named((*QUEUE, *USERS, *AGE), env.reset(seed=0)[0]["queue"][0])
-    assert row["accuracy"] == 0.75
-    assert row["user_runtime"] == pytest.approx(log_time(2 / (1 / 4 + 1 / 2)))
-    assert row["last_runtime"] == pytest.approx(log_time(4))  # of job 0, which ended last
-    assert row["same_estimate_runtime"] == pytest.approx(log_time(5))  # none ended: the estimate
-
-
 def test_nothing_constant():
     """In the default workload only free processors beyond the longest estimate are constant.
 

@@ -17,7 +17,7 @@ from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.batch_state import COMING
 from bfenv.envs.features import AHEAD, CLUSTER_FREE, CLUSTER_NEXT_END, JOB_FITS, JOB_HEAD
-from tests.conftest import log, small_traces
+from tests.conftest import small_traces
 from tests.core.test_outages import with_trials
 from tests.envs.playing import play, whole
 from tests.envs.test_snapshot import crowd as busy
@@ -115,21 +115,6 @@ def test_replay_trials(trace, policy):
     schedule = bfenv.simulate(trace, policy)
     assert schedule_of(env).check().start.tolist() == schedule.start.tolist()
     assert schedule_of(env).trial_end.tolist() == schedule.trial_end.tolist()
-
-
-@pytest.mark.thorough
-def test_replay_log():
-    """So does EASY on a real log in which the whole machine goes down."""
-    trace = log("SDSC-SP2-1998-4.2-cln", outages="find")[:9000]
-    assert trace.outages
-    env = whole(trace, window=500, reservations=1, idle="never")
-    _, info = play(env, PolicyAgent("easy", env))
-    schedule = bfenv.simulate(trace, "easy")
-    assert info["metrics"]["outside_window"] == 0
-    assert np.array_equal(schedule_of(env).check().start, schedule.start)
-    assert not np.array_equal(
-        schedule.start, bfenv.simulate(replace(trace, outages=()), "easy").start
-    )
 
 
 @given(small_traces(jobs=10, outages=True), st.integers(0, 4))

@@ -10,7 +10,6 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
 import bfenv
-from bfenv.agents import PolicyAgent
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.sb3 import BackfillVecEnv
 from tests.envs.test_vector import SHORT, same, some_actions
@@ -88,21 +87,6 @@ def test_reset_needed():
         env.reset()
     with pytest.raises(ResetNeeded):
         env.step(np.zeros(2, dtype=int))
-
-
-def test_policy():
-    """A policy acts in all environments."""
-    mine, yours = twins(3, **SHORT)
-    totals = []
-    for env in (mine, yours):
-        env.seed(4)
-        observation, total = env.reset(), np.zeros(3)
-        agent = PolicyAgent("easy", env)
-        for _ in range(50):
-            observation, rewards, _, _ = env.step(agent.predict(observation)[0])
-            total += rewards
-        totals.append(total)
-    assert np.array_equal(*totals)
 
 
 def test_maskable_ppo(tmp_path):

@@ -200,13 +200,6 @@ def test_quantities():
     assert scales["user_runtime"] == "log_time" and scales["user_running"] == "log_count"
 
 
-def test_versions():
-    """What a version added to is another observation for earlier models; the rest is the same."""
-    assert f.has_same_columns(f.VERSION, ["users"]) and f.has_same_columns(3, ["priority"])
-    assert not f.has_same_columns(3, ["users"])
-    assert not f.has_same_columns(2, []) and not f.has_same_columns(f.VERSION + 1, [])
-
-
 def test_times_ahead():
     """The profile looks ahead from now to five days, at ascending times."""
     assert f.AHEAD[0] == 0 and f.AHEAD[-1] == 5 * 86_400

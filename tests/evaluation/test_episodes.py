@@ -61,11 +61,11 @@ def test_best():
 def test_agrees_with_leaderboard(name):
     """On a whole trace an agent has the metrics of its leaderboard row, to the last bit."""
     row, *_ = evaluate_agent(name, TRACE, seed=5, **WHOLE)
-    run = agent_schedule(TRACE, name, 5)
-    metrics = bfenv.analysis.metrics(run.schedule)
+    schedule, played = agent_schedule(TRACE, name, 5)
+    metrics = bfenv.analysis.metrics(schedule)
     for name in ("mean_bounded_slowdown", "mean_wait", "max_wait"):
         assert row.metrics[name] == metrics[name]
-    assert {name: row.metrics[name] for name in run.notes} == run.notes
+    assert {name: row.metrics[name] for name in played.notes} == played.notes
     assert row.metrics["outside_window"] > 0
 
 

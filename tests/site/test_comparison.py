@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bfenv
+from bfenv.analysis.intervals import batch_means
 from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
@@ -30,7 +31,7 @@ def test_order():
     assert [one.starves for one in comparison.findings] == [False, False, True]
     assert comparison.best.policy == "easy-lxf"
     lines, below = candidate_lines(comparison)
-    assert [line[0] for line in lines] == ["easy (today)", "easy-lxf", "easy-lqf"]
+    assert [line[0] for line in lines] == ["easy (today)", "easy-lxf (recommended)", "easy-lqf"]
     assert [line[0] for line in below] == ["easy-sqf"]
 
 
@@ -88,4 +89,12 @@ def test_what_if(site):
     expected = bfenv.metrics(bfenv.simulate(small, "fcfs"))
     assert found.rows[3].metrics == expected
     assert (found.rows[3].jobs, found.rows[3].processors) == (len(small), 32)
+    assert [change.value for change in found.changes[::2]] == [0, 0]  # of the first variants
+    whole = what_if(trace, {"more": whatif.with_processors(trace, "+50%")}, ["fcfs"])
+    waits = [row.schedule.wait for row in whole.rows]
+    assert whole.changes[1] == batch_means(waits[1] - waits[0])
+    easy = found.rows[2].metrics["mean_wait"], expected["mean_wait"]
+    assert found.changes[3][:1] == (pytest.approx(easy[1] - easy[0]),)
+    assert found.changes[3].low != found.changes[3].low  # other jobs, so no interval
+    assert "It repeats your log well" in whole.fit  # which is fcfs's
     assert len(small) < len(trace) and "left out" in found.notes[0]

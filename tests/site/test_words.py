@@ -1,5 +1,6 @@
 """Every number of the verdict, computed again from the starts of the jobs alone."""
 
+import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,10 +17,13 @@ from bfenv.site.words import less_or_more, sentences
 CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
 
 
-def short(seconds, beside=0):
-    """A duration as the page writes it, in the unit of the larger one of it and that beside it."""
+def short(seconds, comparison):
+    """A duration as the page writes it: all are in the unit of the geometric mean of the waits."""
+    own = [comparison.today, *(one.schedule for one in comparison.findings)]
+    known = [value for one in own for value in (one.wait.mean(), one.wait.max()) if value > 0]
+    typical = math.prod(value ** (1 / len(known)) for value in known)
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
-        if max(seconds, beside) >= 2 * length:
+        if typical >= 2 * length:
             value = seconds / length
             digits = 0 if unit == "s" or value >= 100 else 2 if value < 0.95 else 1
             return f"{value:,.{digits}f} {unit}"
@@ -58,7 +62,7 @@ def test_period(compared):
         datetime.fromtimestamp(origin + seconds, UTC).date()
         for seconds in (int(trace.records[0, 1]), int(trace.records[-1, 1]))
     )
-    text = f"site: 400 jobs from {first} to {last} on 64 processors."
+    text = f"site: 400 jobs from {first} to {last} (UTC) on 64 processors."
     assert sentences(comparison)[0] == text
 
 
@@ -87,17 +91,18 @@ def test_mean(compared):
     half = 2.093024 * batches.std(ddof=1) / 20**0.5  # Student's t, 19 degrees of freedom
     low, high = batches.mean() - half, batches.mean() + half
     if high < 0:
-        reach = f"95 %: {short(-high, -low)} to {short(-low, -high)} less"
+        reach = f"95 %: {short(-high, comparison)} to {short(-low, comparison)} less"
     else:
         assert low <= 0
         reach = (
-            f"95 %: from {short(-low, high)} less to {short(high, -low)} more, which may be chance"
+            f"95 %: from {short(-low, comparison)} less to {short(high, comparison)} more, "
+            "which may be chance"
         )
     before, then = usual.mean(), own.mean()
     words = bfenv.find_policy(name).summary
     expected = (
         f"On your 400 jobs, {name} ({words}) would cut the mean wait of easy "
-        f"from {short(before, then)} to {short(then, before)} ({reach})."
+        f"from {short(before, comparison)} to {short(then, comparison)} ({reach})."
     )
     assert sentences(comparison)[1] == expected
 
@@ -107,7 +112,9 @@ def test_longest(compared):
     comparison, schedules, _ = compared
     own, usual = max(waits(schedules[best_of(schedules)])), max(waits(schedules["easy"]))
     verb = "grows" if own > usual else "falls"
-    expected = f"The longest wait {verb} from {short(usual, own)} to {short(own, usual)}."
+    expected = (
+        f"The longest wait {verb} from {short(usual, comparison)} to {short(own, comparison)}."
+    )
     assert sentences(comparison)[2] == expected
 
 
@@ -134,9 +141,8 @@ def test_reality(compared):
     real = float(np.mean([float(line[2]) for line in trace.records]))
     share = f"{np.mean(waits(schedules['easy'])) / real:.0%}".replace("%", " %")
     text = next(text for text in sentences(comparison) if text.startswith("In reality"))
-    assert text.startswith(
-        f"In reality the mean wait was {short(real)}: the simulation of easy gives {share} of it"
-    )
+    begin = f"In reality the mean wait was {short(real, comparison)}: the simulation of easy gives"
+    assert text.startswith(f"{begin} {share} of it")
     word = {"good": "well", "fair": "fairly", "poor": "poorly"}[comparison.verdict]
     assert f"It repeats your log {word}, " in text
 
@@ -162,8 +168,8 @@ def test_only_starving(compared):
     usual, longest = max(waits(easy)), max(waits(starving))
     mean = np.mean(waits(starving))
     assert sentences(comparison)[2] == (
-        f"easy-sjf would cut it to {short(mean, np.mean(waits(easy)))}, but it starves jobs: the "
-        f"longest wait grows from {short(usual, longest)} to {short(longest, usual)}."
+        f"easy-sjf would cut it to {short(mean, comparison)}, but it starves jobs: the "
+        f"longest wait grows from {short(usual, comparison)} to {short(longest, comparison)}."
     )
 
 
@@ -171,12 +177,9 @@ def test_plugin(compared):
     """Beside a plugin stands the best candidate that needs none."""
     _, schedules, trace = compared
     today, own = bfenv.simulate(trace, "fcfs"), bfenv.simulate(trace, "easy-lxf")
-    (text,) = (
-        text
-        for text in sentences(compare_site(today, [schedules["easy"], own]))
-        if text.startswith("Slurm needs a plugin")
-    )
-    wait = short(np.mean(waits(schedules["easy"])), np.mean(waits(today)))
+    comparison = compare_site(today, [schedules["easy"], own])
+    (text,) = (one for one in sentences(comparison) if one.startswith("Slurm needs a plugin"))
+    wait = short(np.mean(waits(schedules["easy"])), comparison)
     assert text.endswith(f" Without a plugin: easy, {wait}.")
     texts = sentences(compare_site(schedules["easy"], [schedules["easy-sqf"], own]))
     assert not any("plugin" in text for text in texts)

@@ -24,6 +24,10 @@ CHECKS = {  # by library: what holds for the names of its script
         names["result"]["env_runners"]["num_env_steps_sampled"] == 256 and names["illegal"] == 0
     ),
     "torchrl": lambda names: names["legal"].all() and len(names["played"]) > 10,
+    "skrl": lambda names: names["agent"].memory.get_tensor_by_name("rewards").shape == (16, 4, 1),
+    "minari": lambda names: (
+        len(names["dataset"]) == 4 and names["legal"].all() and names["agreement"] > 0.5
+    ),
     "tianshou": lambda names: names["stats"].n_collected_steps >= 150 and names["illegal"] == 0,
 }
 
@@ -39,6 +43,7 @@ def test_script(library, tmp_path, monkeypatch):
     """The script runs to its end, and did what it shows."""
     pytest.importorskip(library, reason=f"needs {library}, see docs/third_party.md")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "data"))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")  # reports to nobody
     names = {"__name__": "__main__"}
     exec(compile(SCRIPTS[library], f"{library}.py", "exec"), names)

@@ -169,7 +169,11 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
     try:
         data = load_arrays(path, ("head", *PARTS))
         head = json.loads(bytes(data["head"]))
-        arrays = [_integers(data[name]) for name in PARTS]
+        arrays = [data[name] for name in PARTS]
+        for part in arrays:
+            if part.ndim != 1 or part.dtype.kind not in "iu":
+                raise ValueError(f"expected a list of integers, got {part.dtype}{list(part.shape)}")
+        arrays = [part.astype(np.int64) for part in arrays]
         if head["format"] != FORMAT:
             raise ValueError(f"format {head['format']!r}")
         workload_hash, metric = (str(head[name]) for name in GapNumbers._fields[:2])
@@ -186,12 +190,6 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
         raise BfenvError(
             f"{path} is not a file of `bfenv evaluate bound --out`, or damaged"
         ) from error
-
-
-def _integers(values: np.ndarray) -> np.ndarray:
-    if values.ndim != 1 or values.dtype.kind not in "iu":
-        raise ValueError(f"expected a list of integers, got {values.dtype}{list(values.shape)}")
-    return values.astype(np.int64)
 
 
 def _schedule(trace: Trace, name: str, wait: np.ndarray) -> Schedule:

@@ -93,17 +93,13 @@ def _backfilled(trace: Trace, limit: int) -> Iterator[np.ndarray]:
         return
     orders: tuple[str, ...] = ORDERS
     if limit < FOREVER:
-        ages = [int(share * limit) for share in OLD]
-        orders = tuple(_oldest_first(order, age) for order in ORDERS for age in ages)
+        olds = [f"(wait >= {int(share * limit)})" for share in OLD]  # they come first
+        orders = tuple(
+            f"({order}) * (1 - {old}) - {FIRST} * {old}" for order in ORDERS for old in olds
+        )
     known = with_estimates(trace, "exact")
     for order in orders:
         yield simulate(known, f"easy(order={order!r})").start
-
-
-def _oldest_first(order: str, age: int) -> str:
-    """Return the order with the jobs that waited `age` seconds or longer before the others."""
-    is_old = f"(wait >= {age})"
-    return f"({order}) * (1 - {is_old}) - {FIRST} * {is_old}"
 
 
 def _empty_machine(trace: Trace, begin: int) -> Profile:

@@ -119,51 +119,32 @@ def lower_bound(
     intervals = min(max(len(trace), COARSEST), 16_384) if intervals is None else intervals
     check_integer("intervals", intervals, 1)
     check_integer("steps", steps, 1)
-    span = int(trace.jobs.submit[0]), _horizon(trace, costs)
-    found = [
-        _climb_from_coarse(trace, costs, span, intervals, steps),
-        _climb_from_preemption(trace, costs, span, intervals, steps),
-    ]
-    bounds = [(ct.certify(trace, certificate, metric), certificate) for certificate in found]
-    return max(bounds, key=itemgetter(0))
-
-
-def _climb_from_coarse(
-    trace: Trace, costs: ct.Costs, span: tuple[int, int], intervals: int, steps: int
-) -> ct.Certificate:
-    ascent = _Ascent(trace, costs)
-    count = min(intervals, COARSEST)
-    edges = _edges(*span, count)
+    begin, ascent = int(trace.jobs.submit[0]), _Ascent(trace, costs)
+    work = float(np.dot(trace.runtime.astype(np.float64), trace.jobs.size))
+    last = int((costs.release + trace.runtime).max())
+    # By then the machine could have run all jobs, half of it idle.
+    horizon = max(last, int(begin + 2 * work / trace.processors)) + 1
+    edges = _edges(begin, horizon, intervals)
+    prices = preemptive_prices(trace, costs, (edges[:-1] + edges[1:]) / 2)
+    found = [ascent.certificate(edges, ascent.climb(edges, prices, steps))]
+    ascent, count = _Ascent(trace, costs), min(intervals, COARSEST)
+    edges = _edges(begin, horizon, count)
     prices = ascent.climb(edges, np.zeros(len(edges) - 1), steps)
     while count < intervals:
         count = min(2 * count, intervals)
-        finer = _edges(*span, count)
+        finer = _edges(begin, horizon, count)
         middle = (finer[:-1] + finer[1:]) / 2
         prices = prices[np.searchsorted(edges, middle, side="right") - 1]
         edges = finer
         prices = ascent.climb(edges, prices, steps)
-    return ascent.certificate(edges, prices)
-
-
-def _climb_from_preemption(
-    trace: Trace, costs: ct.Costs, span: tuple[int, int], intervals: int, steps: int
-) -> ct.Certificate:
-    ascent = _Ascent(trace, costs)
-    edges = _edges(*span, intervals)
-    prices = preemptive_prices(trace, costs, (edges[:-1] + edges[1:]) / 2)
-    return ascent.certificate(edges, ascent.climb(edges, prices, steps))
+    found.insert(0, ascent.certificate(edges, prices))
+    bounds = [(ct.certify(trace, certificate, metric), certificate) for certificate in found]
+    return max(bounds, key=itemgetter(0))
 
 
 def _edges(begin: int, end: int, count: int) -> np.ndarray:
     """Return the ends (k + 1,) of `count` equal intervals, or of every second if there are less."""
     return np.unique(np.linspace(begin, end, count + 1).astype(np.int64))
-
-
-def _horizon(trace: Trace, costs: ct.Costs) -> int:
-    """Return a time by which the machine could have run all jobs, half of it idle."""
-    work = float(np.dot(trace.runtime.astype(np.float64), trace.jobs.size))
-    last = int((costs.release + trace.runtime).max())
-    return max(last, int(trace.jobs.submit[0] + 2 * work / trace.processors)) + 1
 
 
 class _Ascent:

@@ -11,13 +11,6 @@ from bfenv.analysis.plots.gantt_scene import Scene, scene
 from bfenv.analysis.plots.workload import draw_workload, write_workload
 
 __all__ = [
-    "Scene",
-    "check_target",
-    "choose_begin",
-    "draw_gantt",
-    "draw_workload",
-    "readable_span",
-    "scene",
-    "write_gantt",
-    "write_workload",
-]
+    "Scene", "check_target", "choose_begin", "draw_gantt", "draw_workload", "readable_span",
+    "scene", "write_gantt", "write_workload",
+]  # fmt: skip

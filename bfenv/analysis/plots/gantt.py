@@ -87,10 +87,13 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
             own = panels[len(ratios) * i : len(ratios) * (i + 1)]
             if is_large(one):
                 draw_use(own[0], one)
-                draw_largest(own[1], one)
+                draw_largest(own[1], one, scenes)
             else:
                 _machine(own[0], one)
-            _entitle(own[0], one)
+            own[0].set_title(one_line(one.schedule.policy), fontsize=11)
+            own[0].set_title(
+                one.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY
+            )
             _queue(own[-1], one, longest)
         trace = schedules[0].trace
         _time_axis(panels[-1], trace, begin, span)
@@ -129,11 +132,6 @@ def _machine(axes: "Axes", one: Scene) -> None:
     axes.tick_params(bottom=False)
 
 
-def _entitle(axes: "Axes", one: Scene) -> None:
-    axes.set_title(one_line(one.schedule.policy), fontsize=11)
-    axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY)
-
-
 def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> None:
     """Write the job's number on its largest piece, if there is room for it."""
     first, last = max(run.spans, key=lambda span: span[1] - span[0])
@@ -160,15 +158,15 @@ def _queue(axes: "Axes", one: Scene, longest: int) -> None:
 def _time_axis(axes: "Axes", trace: Trace, begin: int, span: int) -> None:
     """Label the time: with dates where the log has them."""
     step = next((step for step in STEPS if span / step <= TICKS - 1), DAY * -(-span // (10 * DAY)))
-    is_dated, days = date_at(trace, 0) is not None, step % DAY == 0
-    midnight = trace.time_of_day if is_dated else 0  # seconds before time 0
+    date, days = date_at(trace, begin), step % DAY == 0
+    midnight = 0 if date is None else trace.time_of_day  # seconds before time 0
     first = -(-(begin + midnight) // step) * step - midnight
     ticks = list(range(first, begin + span + 1, step))
     label = "time since the first submission"
-    if is_dated:
+    if date is not None:
         form = "%m-%d" if days else "%H:%M\n%m-%d"
         texts = [f"{date_at(trace, tick):{form}}" for tick in ticks]
-        label = f"from {date_at(trace, begin):%Y-%m-%d %H:%M} on"
+        label = f"from {date:%Y-%m-%d %H:%M} on, {date.tzinfo}"
     elif begin + span < 10 * MINUTE:
         texts, label = [str(tick) for tick in ticks], "seconds since the first submission"
     else:

@@ -4,6 +4,7 @@ On thousands of processors most jobs would be thinner than a pixel, so that a fu
 look empty.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MANY = 300  # processors of a machine that is large
 SHARES = (0.01, 0.1)  # of the machine, up to which the two smaller classes reach
-SHOWN = 24  # of the largest jobs
+SHOWN = 18  # of the largest jobs, of each schedule
 BAR_TEXT_WIDTH = 0.09  # share of the picture's width that a bar's text takes
 
 
@@ -87,12 +88,20 @@ def draw_use(axes: "Axes", one: Scene) -> None:
     axes.tick_params(bottom=False)
 
 
-def draw_largest(axes: "Axes", one: Scene) -> None:
-    """Draw the largest jobs, one above the other, with a line for the time they waited."""
-    runs, jobs = largest(one), one.schedule.trace.jobs
+def draw_largest(axes: "Axes", one: Scene, scenes: Sequence[Scene]) -> None:
+    """Draw the largest jobs, one above the other, with a line for the time they waited.
+
+    A job has the same row in the picture of each of `scenes`.
+    """
+    rows: dict[int, int] = {}
+    for run in sorted((run for each in scenes for run in largest(each)), key=lambda run: run.start):
+        rows.setdefault(run.job, len(rows))
+    runs = sorted((run for run in one.runs if run.job in rows), key=lambda run: rows[run.job])
+    jobs = one.schedule.trace.jobs
     hatched: list[tuple[float, float, float, float]] = []
-    which = "the largest job" if len(runs) == 1 else f"the {len(runs)} largest jobs"
-    for row, run in enumerate(runs):
+    which = "the largest job" if len(rows) == 1 else f"the {len(rows)} largest jobs"
+    for run in runs:
+        row = rows[run.job]
         left, right = max(run.start, one.begin), min(run.end, one.stop)
         waited = max(int(jobs.submit[run.job]), one.begin)
         if waited < left:
@@ -110,6 +119,6 @@ def draw_largest(axes: "Axes", one: Scene) -> None:
                 (left + right) / 2, row, text, ha="center", va="center", fontsize=6.5, color=INK
             )
     draw_hatching(axes, hatched, (one.stop - one.begin) / 120, 1)
-    axes.set(ylim=(len(runs) - 0.5, -0.5), yticks=[], ylabel=f"{which} (job: processors)")
+    axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[], ylabel=f"{which} (job: processors)")
     axes.grid(False)
     axes.tick_params(bottom=False)

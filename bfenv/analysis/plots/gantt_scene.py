@@ -11,16 +11,19 @@ from bfenv.analysis.formatting import duration, moment, percent
 from bfenv.analysis.placement import Placed, place
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import counted
+from bfenv.workloads.logs.header import date_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HATCH = "#00000066"
-# Soft colours that only distinguish neighbours; a job has the same one under every policy.
+# They only distinguish neighbours; a job has the same one under every policy. Each has a contrast
+# of 3 : 1 with a white and with a dark page, and of 4.5 : 1 with INK.
 COLOURS = (
-    "#8DB8DE", "#F2B880", "#8FCFB0", "#E3A0B8", "#C3B1E1", "#E6D27A", "#9CCFD8", "#D9B99B",
+    "#5796CE", "#C88240", "#46A376", "#D57296", "#A084D0", "#A69130", "#449DAD", "#90929A",
 )  # fmt: skip
 
 
@@ -65,9 +68,10 @@ class Scene(NamedTuple):
         """
         jobs = self.schedule.trace.jobs
         submit = int(jobs.submit[run.job])
+        clock = clock_time(self.schedule.trace, submit)
         return (
             f"job {run.job}: {jobs.size[run.job]:,} processors for {duration(run.end - run.start)}"
-            f"{', a trial' if run.trial else ''}, submitted {moment(submit)}, "
+            f"{', a trial' if run.trial else ''}, submitted {clock}, "
             f"waited {duration(run.start - submit)}{', backfilled' * self.is_marked(run)}"
         )
 
@@ -124,6 +128,12 @@ def draw_hatching(
     if ends:
         path = Path(np.array(ends) * (across, down), [Path.MOVETO, Path.LINETO] * (len(ends) // 2))
         axes.add_patch(PathPatch(path, facecolor="none", edgecolor=HATCH, linewidth=0.6))
+
+
+def clock_time(trace: Trace, seconds: int) -> str:
+    """Write a time of a trace: the log's date and time, or the time since the first submission."""
+    date = date_at(trace, seconds)
+    return moment(seconds) if date is None else f"{date:%Y-%m-%d %H:%M:%S}"
 
 
 def scene(schedule: Schedule, begin: int, span: int) -> Scene:

@@ -3,18 +3,31 @@
 The pictures are those of the literature on workloads: the distributions of runtimes and estimates
 of Tsafrir (JSSPP 2010), Figure 8; and of Zotkin, Keleher and Perkovic (2000), the jobs by length,
 Figures 1 and 2, the popular estimates, Figure 11, and the runtimes of jobs with the same estimate,
-Figures 13 to 15. `bfenv.analysis.plots.workload_panels` draws each of them.
+Figures 13 to 15.
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bfenv.analysis.formatting import compound_duration
-from bfenv.analysis.plots.figure import STYLE, check_matplotlib, write_figure
-from bfenv.analysis.plots.workload_panels import PANELS
+from bfenv.analysis.plots.figure import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    STYLE,
+    check_matplotlib,
+    write_figure,
+)  # fmt: skip
+from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
+from bfenv.workloads.summary import POPULAR, WEEKDAYS, hours, popular_estimates, weekdays
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LAYOUT: list[Any] = [
@@ -70,3 +83,190 @@ def _heading(trace: Trace) -> str:
         f"{trace.name}\n{len(trace):,} jobs on {trace.processors:,} processors "
         f"in {compound_duration(span)}, {load}"
     )
+
+
+WEEK = 7 * DAY  # seconds
+WIDTHS = (MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR)  # of the bars of runtimes, seconds
+TIMES = {
+    "1 s": 1, "10 s": 10, "1 min": MINUTE, "10 min": 10 * MINUTE, "1 h": HOUR, "4 h": 4 * HOUR,
+    "1 d": DAY, "4 d": 4 * DAY, "30 d": 30 * DAY, "1 y": 365 * DAY,
+}  # fmt: skip
+
+
+def _distributions(axes: "Axes", trace: Trace) -> None:
+    _cumulative(axes, trace.runtime, color=BLUE, linewidth=2.4, label="runtime")
+    _cumulative(axes, trace.jobs.estimate, color=RED, linewidth=1.4, label="estimate")
+    _time_axis(axes, 1, int(trace.jobs.estimate.max()))
+    axes.set(title="Runtimes and estimates", ylabel="share of jobs (%)")
+    axes.legend(loc="upper left")
+
+
+def _accuracy(axes: "Axes", trace: Trace) -> None:
+    accuracy = trace.runtime / trace.jobs.estimate
+    bins = np.linspace(0, 1, 21).tolist()
+    axes.hist(
+        accuracy, bins, weights=np.full(len(accuracy), 100 / len(accuracy)), color=BLUE, rwidth=0.9
+    )
+    median = float(np.median(accuracy))
+    axes.axvline(median, color=RED, linewidth=1.5)
+    axes.annotate(
+        f"median {median:.2f}", (median, 0.97), (5 if median < 0.6 else -5, 0),
+        xycoords=("data", "axes fraction"), textcoords="offset points", color=RED,
+        ha="left" if median < 0.6 else "right", va="top",
+        bbox={"color": "white", "pad": 1.5},
+    )  # fmt: skip
+    axes.set(
+        title="How much of the estimate is used", xlabel="runtime / estimate",
+        ylabel="share of jobs (%)", xlim=(0, 1),
+    )  # fmt: skip
+
+
+def _lengths(axes: "Axes", trace: Trace) -> None:
+    longest = float(np.percentile(trace.runtime, 99.5))
+    width = next((w for w in WIDTHS if longest / w <= 300), DAY)
+    edges = np.arange(0, longest + 2 * width, width)
+    axes.hist(trace.runtime / HOUR, (edges / HOUR).tolist(), color=BLUE)
+    beyond = int(np.count_nonzero(trace.runtime > edges[-1]))
+    axes.set(
+        title=f"Jobs by length, in steps of {compound_duration(width)}", xlabel="runtime (h)",
+        ylabel="jobs", yscale="log", xlim=(0, edges[-1] / HOUR),
+    )  # fmt: skip
+    axes.set_ylim(0.8, max(10, axes.get_ylim()[1]))
+    axes.yaxis.set_major_formatter(lambda value, position: f"{value:,.0f}" if value >= 1 else "")
+    axes.minorticks_off()
+    if beyond:
+        text = f"{beyond:,} longer, up to {compound_duration(int(trace.runtime.max()))}"
+        axes.text(1, 1, text, transform=axes.transAxes, ha="right", va="top", color=GREY)
+
+
+def _within(axes: "Axes", trace: Trace) -> None:
+    styles = ((BLUE, "-"), (RED, "--"), (GREEN, "-."))
+    for one, (colour, line) in zip(popular_estimates(trace, 3), styles, strict=False):
+        runtime = np.sort(trace.runtime[trace.jobs.estimate == one["estimate"]])
+        share = np.arange(len(runtime) + 1) / len(runtime) * 100
+        runtime = np.append(0, runtime)
+        name = f"{compound_duration(one['estimate'])}, {_number(one['share'] * 100)}% of jobs"
+        axes.step(
+            runtime / one["estimate"], share, color=colour, linestyle=line, where="post", label=name
+        )
+    axes.set(
+        title="Runtimes under the top three estimates", xlabel="runtime / estimate",
+        ylabel="share of these jobs (%)", xlim=(0, 1), ylim=(0, 100),
+    )  # fmt: skip
+    axes.legend(loc="lower right")
+
+
+def _popular(axes: "Axes", trace: Trace) -> None:
+    popular = popular_estimates(trace)
+    shares = [one["share"] * 100 for one in popular]
+    bars = axes.barh(range(len(popular)), shares, color=RED, height=0.75)
+    axes.bar_label(bars, [_number(share) for share in shares], padding=3, color=GREY)
+    axes.set_yticks(range(len(popular)), [compound_duration(one["estimate"]) for one in popular])
+    axes.set_ylim(POPULAR - 0.5, -0.5)  # few bars are no thicker than many
+    axes.grid(False, axis="y")
+    axes.margins(x=0.15)
+    axes.set(
+        title=f"Most popular estimates: {_number(sum(shares))}% of jobs", xlabel="share of jobs (%)"
+    )
+
+
+def _sizes(axes: "Axes", trace: Trace) -> None:
+    size = trace.jobs.size
+    power = (size & (size - 1)) == 0
+    exponent = np.ceil(np.log2(size)).astype(int)
+    classes = np.arange(exponent.max() + 1)
+    shares = [
+        np.bincount(exponent[members], minlength=len(classes)) / len(size) * 100
+        for members in (power, ~power)
+    ]
+    axes.bar(classes, shares[0], color=BLUE, label="powers of two")
+    axes.bar(classes, shares[1], bottom=shares[0], color=ORANGE, label="others")
+    axes.set_xticks(
+        classes,
+        [f"{min(2**k, trace.processors)}" for k in classes],
+        rotation=45 if len(classes) > 9 else 0,
+    )
+    axes.grid(False, axis="x")
+    axes.set(title="Sizes", xlabel="processors, up to", ylabel="share of jobs (%)")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2)
+
+
+def _load(axes: "Axes", trace: Trace) -> None:
+    submit = trace.jobs.submit - trace.jobs.submit[0]
+    span = int(submit[-1])
+    width = WEEK if span >= 8 * WEEK else DAY
+    work = trace.runtime.astype(float) * trace.jobs.size
+    complete = span // width  # the last part is incomplete and would look quiet
+    title = f"Work submitted per {'week' if width == WEEK else 'day'}"
+    axes.set(title=title, xlabel="days since the start", ylabel="share of the machine (%)")
+    if complete < 2:
+        _say(axes, "too short to tell")
+        return
+    parts = np.bincount(submit // width, work)[:complete] / (trace.processors * width) * 100
+    axes.stairs(parts, np.arange(complete + 1) * width / DAY, color=BLUE, fill=True, alpha=0.85)
+    axes.axhline(100, color=RED, linewidth=1.2, linestyle="--")
+    axes.set(xlim=(0, complete * width / DAY), ylim=(0, None))
+
+
+def _hours(axes: "Axes", trace: Trace) -> None:
+    hour = hours(trace)
+    counts = np.bincount(hour, minlength=24)
+    axes.bar(np.arange(24) + 0.5, counts / len(hour) * 100, color=GREEN, width=0.85)
+    axes.axhline(100 / 24, color=GREY, linewidth=1, linestyle=":")
+    axes.set_xticks(range(0, 25, 6), [f"{h}:00" for h in range(0, 25, 6)])
+    axes.grid(False, axis="x")
+    axes.set(title="Arrivals by hour of the day", ylabel="share of jobs (%)", xlim=(0, 24))
+
+
+def _days(axes: "Axes", trace: Trace) -> None:
+    day = weekdays(trace)
+    axes.set(title="Arrivals by day of the week", ylabel="share of jobs (%)")
+    axes.grid(False, axis="x")
+    if day is None:
+        _say(axes, "no weekdays are known:\na generated workload, or\na log without its date")
+        return
+    counts = np.bincount(day, minlength=7) / len(day) * 100
+    axes.bar(range(7), counts, color=[GREEN] * 5 + [ORANGE] * 2, width=0.8)
+    axes.axhline(100 / 7, color=GREY, linewidth=1, linestyle=":")
+    axes.set_xticks(range(7), [name[:2] for name in WEEKDAYS])
+
+
+PANELS = {
+    "distributions": _distributions,
+    "accuracy": _accuracy,
+    "lengths": _lengths,
+    "within": _within,
+    "popular": _popular,
+    "sizes": _sizes,
+    "load": _load,
+    "hours": _hours,
+    "days": _days,
+}
+
+
+def _cumulative(axes: "Axes", values: np.ndarray, **style: Any) -> None:
+    """Draw the share of values up to each distinct value."""
+    distinct, counts = np.unique(values, return_counts=True)
+    share = np.cumsum(counts) / len(values) * 100
+    # Begins at 0 %, at a time that a log axis can show.
+    axes.step(np.append(0.1, distinct), np.append(0, share), where="post", **style)
+    axes.set_ylim(0, 101)
+
+
+def _time_axis(axes: "Axes", first: int, last: int) -> None:
+    ticks = {name: seconds for name, seconds in TIMES.items() if first <= seconds <= 1.5 * last}
+    axes.set_xscale("log")
+    axes.set_xticks(list(ticks.values()), list(ticks))
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(first, max(1.2 * last, 10 * first))
+
+
+def _number(percent: float) -> str:
+    if percent > 30:
+        return f"{percent:.0f}"
+    return f"{percent:.1f}" if percent > 0.1 else f"{percent:.1g}"
+
+
+def _say(axes: "Axes", text: str) -> None:
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)

@@ -39,7 +39,7 @@ def card(
 
     from bfenv.agents.card import write_card
     from bfenv.agents.models.scoring import find_failures, score_card
-    from bfenv.agents.search.search_result import read_result, result_card
+    from bfenv.agents.search.search_run import read_result, result_card
 
     if out.suffix != ".json":
         raise BfenvError(f"{out}: the name of a card must end in .json")

@@ -13,6 +13,9 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bfenv.leaderboard.report.ranking import Column
     from bfenv.leaderboard.store import Leaderboard
 
 
@@ -21,107 +24,98 @@ def report(
     format: FormatOption = Format.table,
     html: Path | None = options.option(None, "FILE", "Write a self-contained HTML page."),
     markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
-    readme: Path | None = options.option(
-        None, "FILE", "Update the table between the marks of a README."
-    ),
     metrics: bool = typer.Option(
         False, "--metrics", help="Show the places under other metrics, too."
     ),
-    workload: str | None = options.option(
-        None, "NAME", "Workload of the Gantt chart.", "--workload", "-w"
-    ),
-    policy: list[str] | None = options.option(
-        None, "POLICY", "Policy of the Gantt chart, one or two.", "--policy", "-p"
+    metric: list[str] | None = options.option(
+        None, "NAME", "Add a column with the mean of a metric of the rows; repeat for several."
     ),
     log: list[Path] | None = options.option(
         None, "FILE", "Log that the Gantt chart may open if rows name it. Repeat for several."
     ),
-    begin: int | None = options.duration_option(
-        None, "--from", "Time at which the chart begins, such as 36h or 5d."
-    ),
-    span: int | None = options.duration_option(
-        None, "--span", "Length of the chart, such as 2d.", least=1
-    ),
 ) -> None:
     """Rank the policies of a leaderboard.
 
-    The HTML page is a single file and makes no network requests. Its Gantt chart shows the same
-    hours under two policies: those of --policy, or else EASY and the best one. Without --from, it
-    shows the hours in which they differ most.
+    Policies that starve jobs have no rank, and stand below the others. The HTML page is a single
+    file and makes no network requests. Its Gantt chart shows the hours in which EASY and the best
+    policy differ most; for others see `bfenv gantt`.
 
     \b
     Examples:
       bfenv leaderboard report board
       bfenv leaderboard report board --metrics
+      bfenv leaderboard report board --metric p95_bounded_slowdown_60
       bfenv leaderboard report board --html board.html --markdown board.md
-      bfenv leaderboard report board --html board.html --policy easy --policy sjf \\
-        --from 36h --span 1h
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.ranking import render_markdown, write_readme
+    from bfenv.leaderboard.report.ranking import metric_column, render_markdown
     from bfenv.leaderboard.store import read_leaderboard
 
-    of_the_page = {"--workload": workload, "--from": begin, "--span": span}
-    for option, value in (of_the_page | {"--policy": policy or None, "--log": log or None}).items():
-        if value is not None and html is None:
-            raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
-    if metrics and format not in (Format.table, Format.markdown):
-        raise BfenvError("--metrics needs --format table or markdown")
+    if log and html is None:
+        raise BfenvError("--log needs --html: it is for the Gantt chart of the page")
+    if metrics and format in show.DATA:
+        raise BfenvError("--metrics needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
+    more = [metric_column(leaderboard, name) for name in metric or ()]
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
         from bfenv.leaderboard.report.page import render_page
 
-        selection = select_gantt(leaderboard, workload, policy or (), begin, span, log or ())
+        selection = select_gantt(leaderboard, log or ())
         write_atomically(html, render_page(leaderboard, selection).encode())
         if selection.absent:
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
-        write_atomically(markdown, render_markdown(leaderboard).encode())
-    if readme is not None:
-        write_readme(readme, render_markdown(leaderboard))
-    _print(leaderboard, format)
+        write_atomically(markdown, render_markdown(leaderboard, more).encode())
+    _print(leaderboard, format, more)
     if metrics:
         _print_metrics(leaderboard, format)
 
 
-def _print(leaderboard: "Leaderboard", format: Format) -> None:
+def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]") -> None:
     from bfenv.analysis.formatting import csv_text
     from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
     from bfenv.leaderboard.report.ranking import (
+        STARVING,
         TEXT_COLUMNS,
         notes,
         ranked,
         render_markdown,
+        split,
         telling_columns,
         title,
     )
     from bfenv.leaderboard.standings import Standing
 
-    headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
     elif format is Format.csv:
         sys.stdout.write(csv_text(Standing._fields, lines))
     elif format is Format.markdown:
-        sys.stdout.write(render_markdown(leaderboard))
+        sys.stdout.write(render_markdown(leaderboard, more))
     else:
-        for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
-            show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
-        columns = telling_columns(lines, TEXT_COLUMNS)
-        ranking = [column.lines for column in columns]
-        table = list(zip(*(column.marked(lines) for column in columns), strict=True))
-        show.table(ranking, table, numbers=len(ranking) - 2, title=title(leaderboard))
-        show.lines(notes(leaderboard, lines))
+        for heading, part in zip((title(leaderboard), STARVING), split(lines), strict=True):
+            columns = [*telling_columns(part, TEXT_COLUMNS), *more]
+            cells = list(zip(*(column.texts(part) for column in columns), strict=True))
+            if cells:
+                ranking = [column.lines for column in columns]
+                show.table(ranking, cells, format, numbers=len(ranking) - 1, title=heading)
+        mark = "% " * (format is Format.latex)  # a comment
+        show.lines(mark + text for text in notes(leaderboard, lines))
         if left := gap_lines(leaderboard):
             print()
             headings = [heading.replace(" ", "\n") for heading in GAP]
-            show.table(headings, left, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
+            show.table(headings, left, format, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
+        headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
+        for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
+            show.table(
+                headings, cells, format, numbers=len(headings) - 1, whole_names=1, title=workload
+            )
 
 
 def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:

@@ -115,6 +115,7 @@ def run(
     from bfenv.evaluation.row import Row
     from bfenv.leaderboard.competitors import is_strange
     from bfenv.leaderboard.run import run_suite
+    from bfenv.leaderboard.store import remember_logs
     from bfenv.parallel.shards import read_shard
     from bfenv.players.limits import hide_memory
 
@@ -173,6 +174,7 @@ def run(
             backend=backend,
             scheduler=scheduler,
         )
+    remember_logs(workload or ())
     _tell(outcome, out)
 
 

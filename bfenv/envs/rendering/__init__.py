@@ -2,6 +2,5 @@
 
 from bfenv.envs.rendering.ansi import render_text
 from bfenv.envs.rendering.rgb import render_image
-from bfenv.envs.rendering.snapshot import EnvView
 
-__all__ = ["EnvView", "render_image", "render_text"]
+__all__ = ["render_image", "render_text"]

@@ -1,7 +1,12 @@
 """The screen of text of render_mode "ansi"."""
 
+from typing import TYPE_CHECKING
+
 import bfenv.envs.rendering.snapshot as view
 from bfenv.core.text import counted
+
+if TYPE_CHECKING:
+    from bfenv.envs.handle import EnvHandle
 
 WIDTH = 96  # characters
 ROWS = 12  # of the queue
@@ -9,28 +14,35 @@ BAR = 40  # characters
 STEPS = "▁▂▃▄▅▆▇█"
 
 
-def render_text(env: view.EnvView) -> str:
+def render_text(env: "EnvHandle") -> str:
     """Draw the environment as lines of text, none longer than WIDTH."""
     snapshot = view.take_snapshot(env, ROWS)
+    right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"
+    left = f"Backfill-v0  {snapshot.workload}"[: WIDTH - len(right) - 2]
+    beyond = max(snapshot.waiting - snapshot.window, 0)
     lines = [
-        *_title(snapshot),
+        left.ljust(WIDTH - len(right)) + right,
+        "─" * WIDTH,
         _line("machine", _cluster(snapshot)),
         _line("ahead", _ahead(snapshot, view.horizon(env.trace.jobs))),
         _line("running", _running(snapshot)),
         *_outage(snapshot),
         _line("head", _head(snapshot)),
-        _line("queue", _queue(snapshot)),
-        _line("episode", _episode(snapshot)),
+        _line(
+            "queue",
+            f"{counted(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
+            f"{beyond} beyond the window of {snapshot.window}",
+        ),
+        _line(
+            "episode",
+            f"{_bar(snapshot.started, snapshot.episode)}  "
+            f"{snapshot.started} of {snapshot.episode} started; "
+            f"{snapshot.illegal} illegal, {snapshot.forced} forced",
+        ),
         "─" * WIDTH,
         *_table(snapshot),
     ]
     return "\n".join(line[:WIDTH].rstrip() for line in lines)
-
-
-def _title(snapshot: view.Snapshot) -> list[str]:
-    right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"
-    left = f"Backfill-v0  {snapshot.workload}"[: WIDTH - len(right) - 2]
-    return [left.ljust(WIDTH - len(right)) + right, "─" * WIDTH]
 
 
 def _line(name: str, content: str) -> str:
@@ -94,22 +106,6 @@ def _head(snapshot: view.Snapshot) -> str:
     return (
         f"job {job} ({size} proc.): shadow time in {view.span(begin - snapshot.now)} ({when}), "
         f"{counted(extra, 'extra node')}"
-    )
-
-
-def _queue(snapshot: view.Snapshot) -> str:
-    beyond = max(snapshot.waiting - snapshot.window, 0)
-    return (
-        f"{counted(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
-        f"{beyond} beyond the window of {snapshot.window}"
-    )
-
-
-def _episode(snapshot: view.Snapshot) -> str:
-    return (
-        f"{_bar(snapshot.started, snapshot.episode)}  "
-        f"{snapshot.started} of {snapshot.episode} started; "
-        f"{snapshot.illegal} illegal, {snapshot.forced} forced"
     )
 
 

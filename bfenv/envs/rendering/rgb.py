@@ -8,13 +8,16 @@ bound to particular processors, so none are shown.
 """
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import bfenv.envs.rendering.snapshot as view
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.envs.handle import EnvHandle
 
 Colour = tuple[int, int, int]
 LETTERS = 0.74  # height of a font in pixels, of a line's
@@ -157,7 +160,7 @@ JOBS: tuple[Colour, ...] = (
 )
 
 
-def render_image(env: view.EnvView) -> np.ndarray:
+def render_image(env: "EnvHandle") -> np.ndarray:
     """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
 
     Raises BfenvError if Pillow is not installed. Raises ResetNeeded before the first `reset`.

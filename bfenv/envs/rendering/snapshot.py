@@ -4,15 +4,18 @@ Both renderings read only a Snapshot. It is computed from requests, the clock an
 true runtimes do not enter it, so no rendering can show them.
 """
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from bfenv.core.cluster import PROCESSORS, Cluster, expected_ends, free, now, running, waiting
+from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.core.jobs import Jobs, Outage
 from bfenv.core.profile import shadow
+
+if TYPE_CHECKING:
+    from bfenv.envs.handle import EnvHandle
 
 # Durations in seconds that people read at a glance
 ROUND_DURATIONS = tuple(
@@ -21,60 +24,6 @@ ROUND_DURATIONS = tuple(
     + [count * HOUR for count in (1, 2, 3, 4, 6, 8, 12)]
     + [count * DAY for count in (1, 2, 3, 5, 7, 10, 15, 30, 60, 120, 365)]
 )
-
-
-class EnvView(Protocol):
-    """What a rendering reads of an environment; see `bfenv.envs.handle.EnvHandle`."""
-
-    @property
-    def trace(self) -> Trace:
-        """The trace of the episode."""
-
-    @property
-    def jobs(self) -> Jobs:
-        """The requests, with those of outages behind the jobs of the trace."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """The machine, as a scheduler sees it."""
-
-    @property
-    def window(self) -> int:
-        """How many waiting jobs the agent sees."""
-
-    @property
-    def slots(self) -> np.ndarray:
-        """The job in each slot."""
-
-    @property
-    def pass_id(self) -> tuple[int, int]:
-        """Number of the episode, and of the scheduling pass."""
-
-    @property
-    def episode_jobs(self) -> range:
-        """The jobs of the episode."""
-
-    @property
-    def unstarted(self) -> int:
-        """How many of them have not started."""
-
-    @property
-    def illegal_actions(self) -> int:
-        """How many actions were illegal."""
-
-    @property
-    def forced_starts(self) -> int:
-        """How many starts the environment made."""
-
-    @property
-    def head(self) -> int:
-        """The head of the queue; -1 for none."""
-
-    def action_masks(self) -> np.ndarray:
-        """Return which actions are legal."""
-
-    def withheld(self) -> np.ndarray:
-        """Return in which slots a job cannot start because of an outage to come."""
 
 
 class Running(NamedTuple):
@@ -129,7 +78,7 @@ class Snapshot(NamedTuple):
     forced: int  # starts
 
 
-def take_snapshot(env: EnvView, rows: int) -> Snapshot:
+def take_snapshot(env: "EnvHandle", rows: int) -> Snapshot:
     """Take what there is to show of an environment, with at most `rows` rows of the queue.
 
     Raises ResetNeeded before the first `reset`.
@@ -138,16 +87,28 @@ def take_snapshot(env: EnvView, rows: int) -> Snapshot:
         raise ResetNeeded("call env.reset() before env.render()")
     cluster, jobs = env.cluster, env.jobs
     mask = env.action_masks()[: env.window]
+    own = running(cluster) < len(env.trace)  # outages are no jobs of the trace
+    runs = running(cluster)[own]
+    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster)[own])
+    head = None
+    if env.head >= 0:
+        parts = jobs.size[env.head], jobs.estimate[env.head], *shadow(cluster, jobs, env.head)
+        head = Head(env.head, *map(int, parts))
+    # At least half of the rows are from the front of the queue, at most half are legal.
+    legal = np.flatnonzero(mask)[: rows // 2].tolist()
+    first = range(min(len(mask), len(waiting(cluster))))
+    slots = sorted(list(dict.fromkeys([*legal, *first]))[:rows])
+    withheld = env.withheld()
     return Snapshot(
         workload=env.trace.name,
         now=int(now(cluster)),
         midnight=-env.trace.time_of_day,
         processors=int(cluster.state[PROCESSORS]),
         free=int(free(cluster)),
-        runs=_runs(cluster, jobs, len(env.trace)),
+        runs=[Running(*run) for run in zip(*(part.tolist() for part in columns), strict=True)],
         outages=[one for one in sorted(env.trace.outages) if one.end > now(cluster)],
-        head=_head(cluster, jobs, env.head),
-        rows=_rows(env, mask, rows),
+        head=head,
+        rows=[_row(env, slot, bool(mask[slot]), bool(withheld[slot])) for slot in slots],
         window=env.window,
         waiting=len(waiting(cluster)),
         legal=int(mask.sum()),
@@ -217,31 +178,7 @@ def clock(snapshot: Snapshot, time: int) -> str:
     return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
-def _runs(cluster: Cluster, jobs: Jobs, count: int) -> list[Running]:
-    """List the running jobs, of `count` jobs in the trace; outages are no such jobs."""
-    own = running(cluster) < count
-    runs = running(cluster)[own]
-    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster)[own])
-    return [Running(*run) for run in zip(*(column.tolist() for column in columns), strict=True)]
-
-
-def _head(cluster: Cluster, jobs: Jobs, job: int) -> Head | None:
-    if job < 0:
-        return None
-    begin, extra = shadow(cluster, jobs, job)
-    return Head(job, int(jobs.size[job]), int(jobs.estimate[job]), int(begin), int(extra))
-
-
-def _rows(env: EnvView, mask: np.ndarray, count: int) -> list[Waiting]:
-    """Choose rows: at least half from the front of the queue, at most half that are legal."""
-    legal = np.flatnonzero(mask)[: count // 2].tolist()
-    first = range(min(len(mask), len(waiting(env.cluster))))
-    slots = sorted(list(dict.fromkeys([*legal, *first]))[:count])
-    withheld = env.withheld()
-    return [_row(env, slot, bool(mask[slot]), bool(withheld[slot])) for slot in slots]
-
-
-def _row(env: EnvView, slot: int, legal: bool, withheld: bool) -> Waiting:
+def _row(env: "EnvHandle", slot: int, legal: bool, withheld: bool) -> Waiting:
     cluster, jobs, over = env.cluster, env.jobs, env.unstarted == 0
     job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
-from bfenv.analysis.formatting import durations, percent, ratio, slowdown
+from bfenv.analysis.formatting import alike, percent, ratio, slowdown
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.row import Row
 
@@ -11,13 +11,17 @@ COLUMNS = (
     "policy", "mean wait", "median", "p95 wait", "longest wait", "mean / logged",
     "rank correlation", "close", "repeats the log",
 )  # fmt: skip
+WAITS = ("mean_wait", "median_wait", "p95_wait", "max_wait")
 AS_IT_RAN = "as it ran"
 
 
-def calibration_lines(rows: Sequence[Row], logs: Sequence[Row]) -> dict[str, list[tuple[str, ...]]]:
+def calibration_lines(
+    rows: Sequence[Row], logs: Sequence[Row], today: str = ""
+) -> dict[str, list[tuple[str, ...]]]:
     """Return, for each workload that has one of the `logs`, the cells of COLUMNS.
 
-    The first line is the log as it ran, the others are the first runs of the policies on it.
+    The first line is the log as it ran, the others are the first runs of the policies on it. Only
+    the policy `today` is judged, or else the closest: others should differ from the log.
     """
     tables = {}
     for logged in logs:
@@ -33,11 +37,12 @@ def calibration_lines(rows: Sequence[Row], logs: Sequence[Row]) -> dict[str, lis
                 ratio(value("log_mean_wait_ratio")),
                 slowdown(value("log_rank_correlation")),
                 percent(value("log_close")),
-                verdict(row.metrics),
+                verdict(row.metrics) if row.policy == (today or closest[0].policy) else "",
             )
             lines.append(how)
         names = [AS_IT_RAN, *(row.policy for row in closest)]
-        waits = zip(*_waits([logged, *closest]), strict=True)
+        metrics = [row.metrics for row in (logged, *closest)]
+        waits = zip(*alike(*([one.get(name) for one in metrics] for name in WAITS)), strict=True)
         tables[logged.workload] = [
             (name, *wait, *how) for name, wait, how in zip(names, waits, lines, strict=True)
         ]
@@ -50,7 +55,8 @@ def as_it_ran(tables: Mapping[str, list[tuple[str, ...]]]) -> Markup | None:
         return None
     explanation = (
         "The first line is what the log records. The other lines are simulations of the same "
-        f"jobs, those closest to it first. {VERDICTS_MEANING}"
+        f"jobs, those closest to it first. Only the policy that should repeat the log is judged. "
+        f"{VERDICTS_MEANING}"
     )
     parts = [
         table(
@@ -62,12 +68,6 @@ def as_it_ran(tables: Mapping[str, list[tuple[str, ...]]]) -> Markup | None:
         for workload, lines in tables.items()
     ]
     return join([*parts, element("p", explanation, class_="note")])
-
-
-def _waits(rows: list[Row]) -> list[list[str]]:
-    """Return four columns of waits."""
-    names = ("mean_wait", "median_wait", "p95_wait", "max_wait")
-    return [durations(row.metrics.get(name) for row in rows) for name in names]
 
 
 def _closeness(row: Row) -> tuple[float, str]:

@@ -1,16 +1,15 @@
 """The charts of a workload, and the trade-off over all of them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.formatting import MISSING, duration, ratio
-from bfenv.analysis.intervals import Interval
+from bfenv.analysis.formatting import MISSING, alike, ratio
 from bfenv.core.durations import DAY
 from bfenv.evaluation.page import plot
 from bfenv.evaluation.page.markup import Cell, Markup, element, short, table
-from bfenv.evaluation.page.plot import SCALE, Axis, Position, curve, outline, percents, stretched
+from bfenv.evaluation.page.plot import SCALE, Axis, curve, percents, stretched
 from bfenv.evaluation.row import QueueCurve
 from bfenv.evaluation.summary import PolicySummary
 
@@ -63,21 +62,20 @@ def wait_distribution(key: str, summaries: Summaries, slots: Slots) -> Markup | 
         last = len(curves[n]) - 1
         line = curve([(x.position(w), i / last) for i, w in enumerate(curves[n])])
         lines.append(_group(n, summaries[n].policy, slots, line))
+    quantiles = alike(
+        *([own[round(q / 100 * (len(own) - 1))] for q in QUANTILES] for own in curves.values())
+    )
     rows = [
-        (str(n), [named(summaries[n]), *(_quantile(values, q) for q in QUANTILES)])
-        for n, values in curves.items()
+        (str(n), [named(summaries[n]), *map(Cell, texts)])
+        for n, texts in zip(curves, quantiles, strict=True)
     ]
-    title = "How long jobs waited"
+    title, caption = "How long jobs waited", f"Waits on {_workload(summaries)}"
     text = "For each policy, the share of jobs that waited no longer than the time on the axis."
     return figure(
         title,
         plot.plot(f"{key}-cdf", title, text, x, y, stretched(*lines)),
-        data(table("Waits", ["policy", "half", "90 %", "95 %", "99 %", "all"], rows)),
+        data(table(caption, ["policy", "half", "90 %", "95 %", "99 %", "all"], rows)),
     )
-
-
-def _quantile(values: Sequence[float], percent: int) -> Cell:
-    return Cell(duration(values[round(percent / 100 * (len(values) - 1))]))
 
 
 def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
@@ -91,52 +89,48 @@ def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
         return None
     end = max(one.time[-1] for one in curves.values()) / DAY
     x = plot.linear(0, end, "days since the first submission")
-    y = plot.counts(max(max(one.jobs) for one in curves.values()), "jobs waiting")
+    most = max(max(one.jobs) for one in curves.values())
+    y = plot.counts(most, "jobs waiting, logarithmic")
     lines, rows = [], []
     for n in back_to_front(curves, slots):
-        medians, low, high = _by_week(curves[n])
-        line = curve([(x.position(t / DAY), y.position(j)) for t, j in medians])
-        edge = [(x.position(t / DAY), y.position(j)) for t, j in (*low, *reversed(high))]
-        band = element("path", d=outline(edge), class_="band") if low != high else None
-        lines.append(_group(n, summaries[n].policy, slots, line, band))
+        line = curve([(x.position(t / DAY), y.position(j)) for t, j in _by_week(curves[n])])
+        lines.append(_group(n, summaries[n].policy, slots, line))
     for n, one in curves.items():
         length = one.time[-1] - one.time[0]
         area = sum(j * (b - a) for j, (a, b) in zip(one.jobs, pairwise(one.time), strict=True))
         mean = f"{area / length:,.1f}" if length else MISSING
         rows.append((str(n), [named(summaries[n]), Cell(mean), Cell(f"{max(one.jobs):,.1f}")]))
-    title = "How many jobs were waiting"
+    title, caption = "How many jobs were waiting", f"Jobs waiting on {_workload(summaries)}"
     text = (
         "For each policy, the number of waiting jobs over time, on a logarithmic axis; over more "
-        "than two months, medians of weeks or longer, with the middle half of the time as a band."
+        "than two months, medians of weeks or longer."
     )
     return figure(
         title,
         plot.plot(f"{key}-queue", title, text, x, y, stretched(*lines)),
-        data(table("Jobs waiting", ["policy", "mean", "most in an interval"], rows)),
+        data(table(caption, ["policy", "mean", "most in an interval"], rows)),
     )
 
 
-def _by_week(one: QueueCurve) -> tuple[list[Point], list[Point], list[Point]]:
-    """Return medians, lower and upper quartiles of the intervals of each week or longer.
+def _workload(summaries: Summaries) -> str:
+    return next(iter(summaries.values())).rows[0].workload
 
-    A curve of two months or less is returned as it is, without quartiles.
-    """
+
+def _by_week(one: QueueCurve) -> list[Point]:
+    """Return medians of weeks or longer; a curve of two months or less as it is."""
     middles = [(a + b) / 2 for a, b in pairwise(one.time)]
     points = list(zip(middles, one.jobs, strict=True))
     span = one.time[-1] - one.time[0]
     if span <= MONTHS:
-        return points, points, points
+        return points
     length = max(WEEK, span / PARTS)
     parts: dict[int, list[Point]] = {}
     for point in points:
         parts.setdefault(int((point[0] - one.time[0]) // length), []).append(point)
-    found: tuple[list[Point], list[Point], list[Point]] = ([], [], [])
-    for part in parts.values():
-        time = sum(t for t, _ in part) / len(part)
-        jobs = sorted(j for _, j in part)
-        for quarter, line in zip((2, 1, 3), found, strict=True):
-            line.append((time, jobs[(len(jobs) - 1) * quarter // 4]))
-    return found
+    return [
+        (sum(t for t, _ in part) / len(part), sorted(j for _, j in part)[(len(part) - 1) // 2])
+        for part in parts.values()
+    ]
 
 
 def trade_off(
@@ -204,29 +198,8 @@ def _point(
     return element("g", dot, label, class_=highlighted(n, slots), data_p=n)
 
 
-def _group(n: int, name: str, slots: Slots, line: Markup, band: Markup | None = None) -> Markup:
-    return element("g", element("title", name), band, line, class_=highlighted(n, slots), data_p=n)
-
-
-def interval(one: Interval, position: Position, words: Callable[[float], str]) -> Markup:
-    """Draw a difference from the reference as a mark with its interval.
-
-    * `one`: the difference.
-    * `position`: of values on the scale.
-    * `words`: writes a value.
-    """
-    difference, low, high = (percents(position(value)) for value in one[:3])
-    kind = "better" if one.high < 0 else "worse" if one.low > 0 else "unclear"
-    text = f"{words(one.value)}, from {words(one.low)} to {words(one.high)}: {kind}"
-    zero = percents(position(0.0))
-    return element(
-        "svg",
-        element("title", text),
-        element("line", x1=zero, x2=zero, y1="0%", y2="100%", class_="zero"),
-        element("line", x1=low, x2=high, y1="50%", y2="50%", class_="whisker"),
-        element("circle", cx=difference, cy="50%", r="3.5"),
-        role="img", aria_label=text, class_=f"ci {kind}",
-    )  # fmt: skip
+def _group(n: int, name: str, slots: Slots, line: Markup) -> Markup:
+    return element("g", element("title", name), line, class_=highlighted(n, slots), data_p=n)
 
 
 def badge(starves: bool) -> Markup | None:

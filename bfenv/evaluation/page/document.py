@@ -6,18 +6,26 @@ script, by their hashes.
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 
 from bfenv.evaluation.page.markup import Cell, Markup, element, table
 from bfenv.evaluation.row import Row
 
 
-def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup | None]]) -> str:
+def document(
+    heading: str,
+    lead: str,
+    first: Markup | None,
+    sections: Sequence[tuple[str, str, Markup | None]],
+    unfolded: Collection[str] = (),
+) -> str:
     """Return a page with its style sheet and its script.
 
     * `heading`, `lead`: what the page is, and the line below.
-    * `sections`: key, heading and content of each; those without content are left out.
+    * `first`: the first screen, see `bfenv.evaluation.page.first_screen`.
+    * `sections`: key, heading and content of each, folded; those without content are left out.
+    * `unfolded`: the keys of those that are not.
     """
     style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
                      for name in ("page.css", "page.js"))  # fmt: skip
@@ -34,22 +42,24 @@ def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup 
         element("title", f"{lead.partition(':')[0]}: {heading[0].lower()}{heading[1:]}"),
         element("style", style),
     )
-    there = [(key, name, content) for key, name, content in sections if content is not None]
-    links = [element("li", element("a", name, href=f"#{key}")) for key, name, _ in there]
     body = element(
         "body",
         element(
             "header",
             element("h1", heading),
             element("p", lead, class_="lead"),
-            element("nav", element("ul", links), aria_label="Sections") if len(links) > 1 else None,
         ),
         element(
             "main",
+            first,
             [
-                element("section", element("h2", name, id=f"{key}-h"), content, id=key,
-                        aria_labelledby=f"{key}-h")
-                for key, name, content in there
+                element(
+                    "section",
+                    element("details", element("summary", element("h2", name, id=f"{key}-h")),
+                            content, class_="section", open=key in unfolded),
+                    id=key, aria_labelledby=f"{key}-h",
+                )
+                for key, name, content in sections if content is not None
             ],
             element("p", id="status", role="status", class_="hidden"),
         ),

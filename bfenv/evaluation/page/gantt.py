@@ -6,7 +6,7 @@ from bfenv.analysis.formatting import MISSING, compound_duration, duration, mome
 from bfenv.analysis.plots.figure import inline_svg
 from bfenv.analysis.plots.gantt import draw_gantt
 from bfenv.analysis.plots.gantt_overview import is_large
-from bfenv.analysis.plots.gantt_scene import Scene, scene
+from bfenv.analysis.plots.gantt_scene import Scene, clock_time, scene
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.page.charts import badge, data
@@ -15,7 +15,10 @@ from bfenv.workloads.logs.header import date_at
 
 LISTED = 400  # jobs in the table of numbers
 QUEUE = "The strip below is the number of waiting jobs."
-SAME = "The jobs are the same; each has the same colour and number under both policies. "
+SAME = (
+    "The jobs are the same; each has the same colour and number under both policies. Point at one, "
+    "or touch it, to see both. "
+)
 MEANING = {
     False: "Hatched jobs were backfilled, gaps are idle processors.",
     True: "Above: the processors in use, coloured by the size of the jobs. Below: the jobs that "
@@ -47,17 +50,17 @@ def gantt_section(
     except BfenvError as error:
         return element("p", f"Not shown: {error}.", class_="absent")
     trace, date = schedules[0].trace, date_at(schedules[0].trace, begin)
-    when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M}"
+    when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M} ({date.tzinfo})"
     where = f"{workload}: {compound_duration(span)} from {when} on"
     explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes[0])]
-    names = " and ".join(one.policy for one in schedules)
+    label = f"Gantt chart: {' and '.join(one.policy for one in schedules)}"
     marks = [
         element("p", one.policy, " ", badge(True)) for one in schedules if one.policy in starving
     ]
     return join(
         [
             element("p", f"{where}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
-            element("div", drawing, class_="gantt", role="img", aria_label=f"Gantt chart: {names}"),
+            element("div", drawing, class_="gantt", role="img", tabindex="0", aria_label=label),
             *marks,
             data(_job_table(scenes)),
         ]
@@ -75,11 +78,11 @@ def _job_table(scenes: list[Scene]) -> Markup:
         cells = [
             Cell(str(job)),
             Cell(f"{trace.jobs.size[job]:,}"),
-            Cell(moment(int(trace.jobs.submit[job]))),
+            Cell(clock_time(trace, int(trace.jobs.submit[job]))),
             Cell(duration(int(trace.runtime[job]))),
         ]
         for one in scenes:
-            cells.append(Cell(moment(int(one.schedule.start[job]))))
+            cells.append(Cell(clock_time(trace, int(one.schedule.start[job]))))
             cells.append(Cell("yes" if one.backfilled[job] else MISSING))
         rows.append((None, cells))
     caption = "Jobs that run in these hours" + (

@@ -98,7 +98,10 @@ def table(
     ]
     inner = element(
         "table",
-        element("caption", element("span", caption)),
+        element(
+            "caption",
+            element("span", caption, element("span", " (scroll for more)", class_="more")),
+        ),
         element("thead", element("tr", head)),
         element("tbody", body),
         class_=None if sorted_by is None else "sortable",

@@ -60,8 +60,8 @@
   const updateBoxes = () => {
     const full = !free();
     for (const box of boxes) box.disabled = full && !box.checked && box.dataset.ref === undefined;
-    document.getElementById("picked").textContent =
-      `Tick up to ${MOST} policies to highlight them in the charts.`;
+    const picked = document.getElementById("picked");
+    if (picked) picked.textContent = `Tick up to ${MOST} policies to highlight them in the charts.`;
     placeLabels();
   };
   for (const box of boxes) {
@@ -78,12 +78,11 @@
 
   // Filtering the ranked table by name.
   const filter = document.getElementById("filter");
-  const ranking = document.querySelector("#ranking tbody");
-  filter.addEventListener("input", () => {
+  filter?.addEventListener("input", () => {
     const wanted = filter.value.trim().toLowerCase();
-    for (const row of ranking.rows) row.hidden = !row.cells[0].textContent.toLowerCase()
-      .includes(wanted);
-    status.textContent = `${[...ranking.rows].filter((row) => !row.hidden).length} policies shown`;
+    const rows = all("#ranking tbody tr");
+    for (const row of rows) row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+    status.textContent = `${rows.filter((row) => !row.hidden).length} policies shown`;
   });
 
   // Labels of points: the first of eight positions where they cover nothing and stay inside.
@@ -121,14 +120,136 @@
       }
     }
   };
-  addEventListener("resize", placeLabels);
+  // Tables that are wider than their frame say so.
+  const tellWide = () => {
+    for (const frame of all(".scroll")) {
+      frame.classList.toggle("scrolls", frame.scrollWidth > frame.clientWidth + 1);
+    }
+  };
+  const update = () => { placeLabels(); tellWide(); };
+  addEventListener("resize", update);
+  document.addEventListener("toggle", update, true);
+
+  // Export: each table as CSV and as LaTeX, each chart as SVG with its styles in it.
+  const save = (name, type, text) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const fileName = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60);
+  const words = (cell) => {
+    const copy = cell.cloneNode(true);
+    for (const part of all("svg, .more, .entry", copy)) part.remove();
+    return copy.textContent.trim();
+  };
+  const cellsOf = (table) => [table.tHead.rows[0], ...table.tBodies[0].rows]
+    .filter((row) => !row.hidden).map((row) => [...row.cells].map(words));
+  const csv = (table) => cellsOf(table).map((row) => row.map((text) => {
+    const safe = /^[=+@\t-]/.test(text) && isNaN(text) ? `'${text}` : text;
+    return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }).join(",")).join("\n") + "\n";
+  const LATEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
+    "−": "$-$", "×": "$\\times$", "–": "--" };
+  const latexText = (text) => text.replace(/[&%$#_{}\\~^−×–]/g, (c) => LATEX[c] || `\\${c}`);
+  const latex = (table, caption) => {
+    const [head, ...rows] = cellsOf(table);
+    const left = [...table.tHead.rows[0].cells].map((cell) => !cell.classList.contains("n"));
+    const body = rows.map((row) => row.map(latexText));
+    head.forEach((name, i) => {
+      if (left[i] || !/slowdown|wait|EASY's/.test(name) || /interval|difference/.test(name)) return;
+      const values = rows.map((row) => parseFloat(row[i].replaceAll(",", "")));
+      const least = Math.min(...values.filter((x) => !isNaN(x)));
+      values.forEach((x, k) => { if (x === least) body[k][i] = `\\textbf{${body[k][i]}}`; });
+    });
+    const line = (cells) => `${cells.join(" & ")} \\\\`;
+    return ["\\begin{table}  % \\usepackage{booktabs}", "\\centering",
+      `\\caption{${latexText(caption)}}`, `\\begin{tabular}{${left.map((x) => x ? "l" : "r").join("")}}`,
+      "\\toprule", line(head.map(latexText)), "\\midrule", ...body.map(line), "\\bottomrule",
+      "\\end{tabular}", "\\end{table}", ""].join("\n");
+  };
+  const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "fill-opacity",
+    "opacity", "font-size",
+    "font-weight", "font-family", "text-anchor", "display", "paint-order", "vector-effect"];
+  const svgText = (chart) => {
+    const copy = chart.cloneNode(true);
+    const sources = [chart, ...all("*", chart)];
+    [copy, ...all("*", copy)].forEach((part, i) => {
+      if (part.closest("defs")) return;  // they have the style of where they are used
+      const style = getComputedStyle(sources[i]);
+      for (const name of STYLES) part.setAttribute(name, style.getPropertyValue(name));
+    });
+    const frame = chart.parentNode.getBoundingClientRect(), own = chart.getBoundingClientRect();
+    for (const name of ["width", "height"]) copy.setAttribute(name, own[name]);
+    copy.setAttribute("x", own.left - frame.left);
+    copy.setAttribute("y", own.top - frame.top);
+    copy.setAttribute("overflow", "visible");
+    copy.setAttribute("display", "inline");
+    const paper = getComputedStyle(document.body).backgroundColor;
+    return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ` +
+      `width="${Math.max(frame.width, own.width)}" height="${Math.max(frame.height, own.height)}">` +
+      `<rect width="100%" height="100%" fill="${paper}"/>` +
+      `${new XMLSerializer().serializeToString(copy)}</svg>`;
+  };
+  const offer = (after, name, kinds) => {
+    const line = document.createElement("p");
+    line.className = "export";
+    for (const [kind, type, make] of kinds) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = kind;
+      button.setAttribute("aria-label", `${name} as ${kind}`);
+      button.addEventListener("click", () =>
+        save(`${fileName(name)}.${kind === "LaTeX" ? "tex" : kind.toLowerCase()}`, type, make()));
+      line.append(button);
+    }
+    after.after(line);
+  };
+  for (const table of all(".scroll > table")) {
+    const name = words(table.caption);
+    offer(table.parentNode, name, [["CSV", "text/csv", () => csv(table)],
+      ["LaTeX", "application/x-tex", () => latex(table, name)]]);
+  }
+  for (const chart of all("svg.plot, .gantt > svg")) {
+    const name = chart.querySelector("title")?.textContent;
+    const label = chart.classList.contains("plot") ? name : chart.parentNode.getAttribute("aria-label");
+    offer(chart.parentNode, label, [["SVG", "image/svg+xml", () => svgText(chart)]]);
+  }
+
+  // A link into a folded part unfolds it.
+  const unfold = () => {
+    const part = location.hash && document.getElementById(location.hash.slice(1));
+    const fold = part && part.querySelector("details.section");
+    if (fold) fold.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+
+  // The same job under two policies: pointing at one marks both.
+  for (const chart of all(".gantt")) {
+    const jobs = new Map();
+    for (const title of all("title", chart)) {
+      const job = title.textContent.split(":")[0];
+      jobs.set(job, [...(jobs.get(job) || []), title.parentNode]);
+    }
+    const mark = (event) => {
+      for (const box of all(".marked", chart)) box.classList.remove("marked");
+      const title = event.target.closest("g")?.querySelector(":scope > title");
+      for (const box of title ? jobs.get(title.textContent.split(":")[0]) || [] : []) {
+        box.classList.add("marked");
+      }
+    };
+    chart.addEventListener("pointerover", mark);
+  }
 
   // Unfold everything for printing.
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = all("details.workload:not([open])");
+    folded = all("details.section:not([open]), details.workload:not([open])");
     for (const part of folded) part.open = true;
   });
   addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
   updateBoxes();
+  tellWide();
 })();

@@ -2,18 +2,17 @@
 
 from collections.abc import Callable
 
-from bfenv.analysis.formatting import MISSING, durations, percent, slowdown
+import bfenv.analysis.formatting as fmt
 from bfenv.analysis.intervals import Interval
 from bfenv.evaluation.page import charts
 from bfenv.evaluation.page.charts import Slots, Summaries, legend
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
-from bfenv.evaluation.page.plot import Position, signed_duration, signed_scale
 from bfenv.evaluation.summary import COMPARED, REFERENCE
 
-Words = Callable[[float], str]
+WAITS = ("mean_wait", "p95_wait", "max_wait")
 COLUMNS = (
-    "policy", "bounded slowdown", "difference from EASY", "95 % interval", "mean wait",
-    "difference from EASY", "95 % interval", "p95 wait", "longest wait", "machine used",
+    "policy", "bounded slowdown", "− EASY's, 95 %", "mean wait", "− EASY's, 95 %", "p95 wait",
+    "longest wait", "machine used",
 )  # fmt: skip
 
 
@@ -42,73 +41,38 @@ def _panel(key: str, workload: str, summaries: Summaries, slots: Slots, *, is_op
         legend(names, starving, slots),
         element("div", drawings, class_="pair"),
         _comparison(workload, summaries),
-        _classes(workload, summaries),
         class_="workload",
         open=is_open,
     )
 
 
 def _comparison(workload: str, summaries: Summaries) -> Markup:
-    scales = {}
-    for name in COMPARED:
-        ends = [end for one in summaries.values() for end in (one.versus[name] or ())[:3]]
-        scales[name] = signed_scale(ends or [0.0])
+    columns = [[one.metrics.get(name) for one in summaries.values()] for name in WAITS]
+    like = [fmt.typical_duration(value for column in columns for value in column)]
+    waits = zip(*(fmt.durations(column, like) for column in columns), strict=True)
     rows = []
-    waits = zip(
-        *(
-            durations(one.metrics.get(name) for one in summaries.values())
-            for name in ("mean_wait", "p95_wait", "max_wait")
-        ),
-        strict=True,
-    )
     for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
         value = one.metrics.get
-        cells = [charts.named(one)]
-        for name, text, signed_words in (
-            ("mean_bounded_slowdown", slowdown(value("mean_bounded_slowdown")), _signed_slowdown),
-            ("mean_wait", mean_wait, signed_duration),
-        ):
-            cells.append(Cell(text, value(name)))
-            cells += _difference(one.policy, one.versus[name], scales[name], signed_words)
-        cells += [
+        slower, longer = (
+            None if one.policy == REFERENCE else one.versus[name] for name in COMPARED
+        )
+        rows.append((str(n), [
+            charts.named(one),
+            Cell(fmt.slowdown(value(COMPARED[0])), value(COMPARED[0])),
+            _difference(slower, lambda end: fmt.slowdown(end).replace("-", "−")),
+            Cell(mean_wait, value("mean_wait")),
+            _difference(longer, lambda end: fmt.signed_durations([end], like)[0]),
             Cell(p95_wait, value("p95_wait")),
             Cell(max_wait, value("max_wait")),
-            Cell(percent(value("utilization")), value("utilization")),
-        ]
-        rows.append((str(n), cells))
-    caption = f"Policies on {workload}, differences from EASY job by job"
+            Cell(fmt.percent(value("utilization")), value("utilization")),
+        ]))  # fmt: skip
+    caption = f"Policies on {workload}, with 95 % intervals of differences from EASY job by job"
     return table(caption, COLUMNS, rows, sorted_by=1)
 
 
-def _signed_slowdown(value: float) -> str:
-    return slowdown(value).replace("-", "−")
-
-
-def _difference(policy: str, versus: Interval | None, scale: Position, words: Words) -> list[Cell]:
-    """Two cells: the difference from the reference as a mark, and its interval in words."""
-    if policy == REFERENCE:
-        return [Cell("the reference", 0.0, "mark note"), Cell(MISSING, 0.0)]
+def _difference(versus: Interval | None, words: Callable[[float], str]) -> Cell:
+    """Write the interval of a difference from the reference; bold if it is surely better."""
     if versus is None:
-        return [Cell(MISSING, None, "mark"), Cell(MISSING)]
-    interval = f"{words(versus.low)} to {words(versus.high)}"
-    mark = charts.interval(versus, scale, words)
-    return [Cell(mark, versus.value, "mark"), Cell(interval, versus.low)]
-
-
-def _classes(workload: str, summaries: Summaries) -> Markup | None:
-    classes = next(iter(summaries.values())).rows[0].classes
-    if not classes:
-        return None
-    rows = []
-    for n, one in summaries.items():
-        parts = [one.rows[0].classes.get(name, {}) for name in classes]
-        values = [Cell(slowdown(part.get("mean_bounded_slowdown"))) for part in parts]
-        rows.append((str(n), [charts.named(one), *values]))
-    columns = ["policy"] + [
-        f"{name} ({part.get('jobs') or 0:,.0f} jobs)" for name, part in classes.items()
-    ]
-    caption = f"Mean bounded slowdown by class of jobs on {workload}, first seed"
-    return element(
-        "details", element("summary", "By class of jobs"), table(caption, columns, rows),
-        class_="numbers",
-    )  # fmt: skip
+        return Cell(fmt.MISSING)
+    kind = "best" if versus.high < 0 else None
+    return Cell(f"{words(versus.low)} to {words(versus.high)}", versus.value, kind)

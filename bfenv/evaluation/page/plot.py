@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.formatting import duration
+from bfenv.analysis.formatting import unit_of
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.evaluation.page.markup import Markup, element
 
@@ -46,7 +46,7 @@ def waits(longest: float) -> Axis:
     """Make a logarithmic axis of waits in seconds; all below one second are at its left end."""
     top = math.log(max(longest, 600.0))
     ticks = [(float(s), label) for s, label in WAIT_TICKS if math.log(s) <= top]
-    return Axis(lambda x: math.log(max(x, 1.0)) / top, ticks, "wait")
+    return Axis(lambda x: math.log(max(x, 1.0)) / top, ticks, "wait, logarithmic")
 
 
 def counts(largest: float, label: str) -> Axis:
@@ -57,34 +57,30 @@ def counts(largest: float, label: str) -> Axis:
 
 
 def ratios(values: Sequence[float], label: str) -> Axis:
-    """Make a logarithmic axis of ratios around 1."""
+    """Make a logarithmic axis of ratios around 1, with a tick at 1 and beside it."""
     low, high = min(*values, 0.9) / 1.15, max(*values, 1.1) * 1.15
     length = math.log(high / low)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 2, 5), (1, 3), (1,)):
+    for digits in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
+                   (1, 3), (1,)):  # fmt: skip
         ticks = [d * 10.0**k for k in decades for d in digits if low <= d * 10.0**k <= high]
         if len(ticks) <= MOST_TICKS:
             break
-    return Axis(lambda x: math.log(x / low) / length, [(t, f"× {t:g}") for t in ticks], label)
+    ticks_named = [(t, f"× {t:g}") for t in ticks]
+    return Axis(lambda x: math.log(x / low) / length, ticks_named, f"{label}, logarithmic")
 
 
-def signed_scale(values: Sequence[float]) -> Position:
-    """Return the positions of differences on a scale that is logarithmic to both sides of 0."""
-    sizes = sorted(abs(value) for value in values if value)
-    unit = sizes[len(sizes) // 4] if sizes else 1.0  # below it, nearly linear
-    unit = max(unit, 1e-9)  # by a smaller one, a quotient could be infinite
-
-    def squeezed(x: float) -> float:
-        return math.copysign(math.log1p(abs(x) / unit), x)
-
-    low, high = (squeezed(end) for end in (min(*values, 0.0, 0.0), max(*values, 0.0, 0.0)))
-    margin = 0.06 * (high - low) or 1.0
-    return lambda x: (squeezed(x) - low + margin) / (high - low + 2 * margin)
-
-
-def signed_duration(seconds: float) -> str:
-    """Write a duration with its sign."""
-    return ("−" if seconds < 0 else "+" if seconds > 0 else "") + duration(abs(seconds))
+def changes(seconds: Sequence[float], typical: float, label: str) -> Axis:
+    """Make a linear axis of changes in the unit of a typical duration, all in seconds."""
+    unit, length = unit_of(typical)
+    low, high = (end([0.0, *(x for x in seconds if x == x)]) / length for end in (min, max))
+    room = 0.04 * (high - low or 1.0)
+    position, ticks, _ = linear(low - room, high + room, "")
+    signed = [
+        (x * length, f"{'−' if x < 0 else '+' if x > 0 else ''}{text.lstrip('-')}")
+        for x, text in ticks
+    ]
+    return Axis(lambda x: position(x / length), signed, f"{label}, {unit}")
 
 
 def percents(position: float) -> str:
@@ -164,12 +160,6 @@ def curve(positions: Sequence[tuple[float, float]]) -> Markup:
         x, y = right, down
     path = f"M{points[0][0]} {points[0][1]}" + ("l" + " ".join(steps) if steps else "")
     return element("path", d=path)
-
-
-def outline(positions: Sequence[tuple[float, float]]) -> str:
-    """Return the path around positions from 0 to 1, y upwards."""
-    points = [f"{round(x * SCALE)} {round((1 - y) * SCALE)}" for x, y in positions]
-    return "M" + "L".join(points) + "Z"
 
 
 def _in_line(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:

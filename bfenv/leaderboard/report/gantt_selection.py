@@ -1,18 +1,18 @@
-"""What the page's Gantt chart shows: which hours, workload and policies."""
+"""What the page's Gantt chart shows: the hours in which EASY and the best policy differ most."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
-from bfenv.core.errors import BfenvError, UnknownNameError, WorkloadError
+from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.report.ranking import ranked
-from bfenv.leaderboard.store import Leaderboard
+from bfenv.leaderboard.store import Leaderboard, given_logs
 from bfenv.workloads.load import path_in
 
 
@@ -26,65 +26,38 @@ class GanttSelection(NamedTuple):
     absent: str = ""
 
 
-def select_gantt(
-    leaderboard: Leaderboard,
-    workload: str | None = None,
-    policies: Sequence[str] = (),
-    begin: int | None = None,
-    span: int | None = None,
-    logs: Iterable[Path] = (),
-) -> GanttSelection:
-    """Select what the Gantt chart shows.
+def select_gantt(leaderboard: Leaderboard, logs: Iterable[Path] = ()) -> GanttSelection:
+    """Select the reference and the best other policy that can run again, on the first workload.
 
     * `leaderboard`: where the schedules are from.
-    * `workload`: default: the first.
-    * `policies`: one or two; default: the reference and the best of the others.
-    * `begin`: seconds; default: where the schedules differ most.
-    * `span`: seconds; default: what `readable_span` returns.
-    * `logs`: the files that may be opened if rows name them.
+    * `logs`: the files that may be opened if rows name them, besides `given_logs`.
 
-    Returns the selection, or the reason why the schedules cannot be had. Raises UnknownNameError if
-    the leaderboard has no such workload or policy. Raises BfenvError if there are more than two
-    policies.
+    Returns the selection, or the reason why the schedules cannot be had.
     """
-    known = list(dict.fromkeys(row.workload for row in leaderboard.rows))
-    if not known:
+    if not leaderboard.rows:
         return GanttSelection("", [], 0, 0, "no run of this leaderboard came to an end")
-    if workload is not None and workload not in known:
-        raise UnknownNameError("workload of this leaderboard", workload, known)
-    workload = workload or known[0]
+    workload = leaderboard.rows[0].workload
     rows = {row.policy: row for row in leaderboard.rows[::-1] if row.workload == workload}
-    selected = [_row(rows, policy) for policy in policies] or _default_rows(leaderboard, rows)
-    if len(selected) > 2:
-        raise BfenvError(f"a Gantt chart is of one policy or two, not {len(selected)}")
-    try:
-        _check_sources(selected, logs)
-        schedules = [schedule_of(leaderboard, row) for row in selected]
-    except (BfenvError, OSError) as error:
-        return GanttSelection(workload, [], 0, 0, str(error))
-    span = span or readable_span(schedules[0])
-    begin = choose_begin(schedules, span) if begin is None else begin
-    return GanttSelection(workload, schedules, begin, span)
+    given = {*map(os.path.abspath, logs), *given_logs()}
+    schedules: list[Schedule] = []
+    absent = ""
+    for name in dict.fromkeys([REFERENCE, *(line.policy for line in ranked(leaderboard))]):
+        try:
+            if name in rows and len(schedules) < 2:
+                _check_source(rows[name], given)
+                schedules.append(schedule_of(leaderboard, rows[name]))
+        except (BfenvError, OSError) as error:
+            absent = absent or str(error)
+    if not schedules:
+        return GanttSelection(workload, [], 0, 0, absent)
+    span = readable_span(schedules[0])
+    return GanttSelection(workload, schedules, choose_begin(schedules, span), span)
 
 
-def _check_sources(rows: Iterable[Row], logs: Iterable[Path]) -> None:
-    """Check that rows open no file but those given: a row from elsewhere may name any."""
-    given = {os.path.abspath(log) for log in logs}
-    for row in rows:
-        path = path_in(row.source)
-        if path is not None and path not in given:
-            raise WorkloadError(
-                f"a row names the file {path}, which is opened only if you give it with --log"
-            )
-
-
-def _row(rows: Mapping[str, Row], policy: str) -> Row:
-    if policy not in rows:
-        raise UnknownNameError("policy of this leaderboard", policy, rows)
-    return rows[policy]
-
-
-def _default_rows(leaderboard: Leaderboard, rows: Mapping[str, Row]) -> list[Row]:
-    best = [line.policy for line in ranked(leaderboard) if line.policy != REFERENCE]
-    names = [name for name in (REFERENCE, *best) if name in rows]
-    return [rows[name] for name in names[:2]]
+def _check_source(row: Row, given: set[str]) -> None:
+    """Check that a row opens no file but those given: a row from elsewhere may name any."""
+    path = path_in(row.source)
+    if path is not None and path not in given:
+        raise WorkloadError(
+            f"a row names the file {path}, which is opened only if you give it with --log"
+        )

@@ -27,7 +27,8 @@ def metric_notes(rows: Sequence[Row]) -> list[str]:
     found = agreements(_sorted(rows))
     meanings = "; ".join(f"{one.heading}: {one.meaning}" for one in YARDSTICKS)
     texts = [
-        "The numbers are places within a division, by the geometric mean of the ratios to EASY's. "
+        "The numbers are places within a division, by the geometric mean of the ratios to EASY's, "
+        "among policies that starve no jobs; differences may be chance. "
         f"{meanings}."
     ]
     best = found[0].first
@@ -45,10 +46,11 @@ def other_metrics(rows: Sequence[Row]) -> Markup | None:
     if len(lines) < 2:
         return None
     body = [
-        (None, [Cell(line.policy, line.policy.lower()), Cell(line.division, line.division),
-                *(_cell(place) for place in line.places)])
+        (None, [Cell(line.policy, line.policy.lower()), *(_cell(place) for place in line.places),
+                Cell(line.division, line.division)])
         for line in lines
     ]  # fmt: skip
+    columns = (COLUMNS[0], *COLUMNS[2:], COLUMNS[1])
     caption = "Places under several metrics"
     notes = [element("p", text, class_="note") for text in metric_notes(rows)]
     agreement = [
@@ -59,7 +61,7 @@ def other_metrics(rows: Sequence[Row]) -> Markup | None:
     if agreement:
         text = f"Agreement ({AGREEMENT_MEANING}): {', '.join(agreement)}."
         notes.append(element("p", text, class_="note"))
-    return join([table(caption, COLUMNS, body, sorted_by=2, text=(0, 1)), notes])
+    return join([table(caption, columns, body, sorted_by=1, text=(0, len(columns) - 1)), notes])
 
 
 def _sorted(rows: Sequence[Row]) -> list[Places]:

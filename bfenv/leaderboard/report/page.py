@@ -5,26 +5,42 @@ its script. The script sorts by another column, filters, and highlights other po
 """
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
 
 import bfenv.evaluation.summary as sm
-from bfenv.analysis.formatting import MISSING
-from bfenv.evaluation.page import charts
+from bfenv.analysis.formatting import MISSING, ratio
+from bfenv.analysis.intervals import Interval
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, TRIALS
+from bfenv.core.text import counted
+from bfenv.evaluation.page import charts, plot
 from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
 from bfenv.evaluation.page.charts import Slots, Summaries, legend, swatch
 from bfenv.evaluation.page.document import document, failed_runs
+from bfenv.evaluation.page.first_screen import Line, first_screen, picture
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.panel import panels
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.other_metrics import other_metrics
-from bfenv.leaderboard.report.ranking import COLUMNS, Column, notes, ranked, telling_columns, title
-from bfenv.leaderboard.standings import Standing, ratios_of
+from bfenv.leaderboard.report.ranking import (
+    COLUMNS,
+    STARVING,
+    interval_text,
+    notes,
+    ranked,
+    split,
+    telling_columns,
+    title,
+)
+from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
 
+SHOWN = 9  # policies in the picture of the first screen
+LEAST = 1e-9  # ratio that has a place there
+DOES = {
+    COMPLETION: "run jobs to completion", TRIALS: "kill and requeue jobs",
+    CLAIRVOYANT: "know all runtimes",
+}  # fmt: skip  # the policies of a division
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 
@@ -42,73 +58,110 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     hours = "Some hours job by job"
     if len(selection.schedules) > 1:
         hours = "The same hours under two policies"
-    calibration = calibration_lines(leaderboard.rows, leaderboard.logged)
     sections = [
-        ("logged", "As it ran", as_it_ran(calibration)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
+        ("trade-off", "Mean against longest wait", _trade_off(lines, slots)),
         ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
         ("gap", "How far from the best possible", gap_left(leaderboard)),
-        (
-            "trade-off",
-            "Mean against longest wait",
-            _trade_off(leaderboard, lines, summaries, slots),
-        ),
         ("workloads", "Workload by workload", panels(summaries, slots)),
         ("gantt", hours, gantt_section(*selection, starving=starving)),
         ("failed", "Failed runs", failed_runs(leaderboard.failed)),
         ("provenance", "Where every number comes from", _provenance(leaderboard)),
+        ("logged", "Log and simulation",
+         as_it_ran(calibration_lines(leaderboard.rows, leaderboard.logged))),
+    ]  # fmt: skip
+    return document(
+        "Leaderboard of backfilling schedulers", title(leaderboard), _first(lines), sections,
+        unfolded=["ranking"],
+    )  # fmt: skip
+
+
+def _first(lines: list[Standing]) -> Markup:
+    """Make the first screen: who is first among those that starve no jobs."""
+    above, below = split(lines)
+    ranked = [one for one in above if one.ratio is not None and LEAST < one.ratio < 1 / LEAST]
+    figures = [(f"{len(ranked)}", "policies ranked"), (f"{len(below)}", "not: they starve jobs")]
+    if not ranked:
+        return first_screen("No policy can be compared with EASY.", figures, None)
+    best = ranked[0]
+    alike = [one for one in ranked if one.division == best.division]
+    shared = sum(one.rank == best.rank for one in alike) - 1
+    verdict = (
+        f"{best.policy} has the least mean bounded slowdown of the "
+        f"{counted(len(alike), 'policy', 'policies')} that {DOES[best.division]} and starve no "
+        f"jobs: {ratio(best.ratio)} of EASY's"
+        + (f" (95 %: {interval_text(best)})" if best.low is not None else "")
+        + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
+    )
+    known = [
+        Interval(
+            one.ratio or math.nan,
+            math.nan if one.low is None else one.low,
+            math.nan if one.high is None else one.high,
+        )
+        for one in ranked[:SHOWN]
     ]
-    return document("Leaderboard of backfilling schedulers", title(leaderboard), sections)
+    drawn = [
+        Line(
+            one.policy + f" ({one.division})" * (one.division != COMPLETION),
+            interval,
+            ratio(one.ratio),
+            f" ({interval_text(one)})" if one.low is not None else "",
+            one is best,
+        )
+        for one, interval in zip(ranked, known, strict=False)
+    ]
+    ends = [end for one in known for end in one[:3] if LEAST < end < 1 / LEAST]
+    heading = "Mean bounded slowdown divided by EASY's, with 95 % intervals"
+    drawing = picture(
+        "first", heading, "To the left is better.", drawn,
+        plot.ratios(ends, "slowdown / EASY's"), (1.0, "EASY"),
+    )  # fmt: skip
+    figures.insert(0, (ratio(best.ratio), f"of EASY's slowdown, {best.policy}"))
+    return first_screen(verdict, figures, drawing)
 
 
 def _slots(lines: list[Standing]) -> Slots:
     """Highlight the reference and the first of the others."""
     slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
-    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE]
+    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE and line.rows]
     return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
 
 
 def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
-    columns = telling_columns(lines, COLUMNS)
-    texts = zip(*(column.texts(lines) for column in columns), strict=True)
-    rows = [
-        (str(n), _standing(n, line, columns, own, slots))
-        for n, (line, own) in enumerate(zip(lines, texts, strict=True))
-    ]
+    above, below = split(lines)
     controls = element(
         "p",
         element("label", "Show policies named ", element("input", type="search", id="filter")),
         element("span", id="picked", class_="note"),
         class_="controls",
     )
-    explanations = [
-        element("p", text, class_="note") for text in notes(leaderboard, lines, mark=False)
+    numbers = {id(line): n for n, line in enumerate(lines)}
+    parts = [
+        _standings(caption, part, numbers, slots)
+        for caption, part in (("Ranked policies", above), (STARVING, below))
+        if part
     ]
-    if any(line.starves for line in lines):
-        explanation = element("p", charts.badge(True), f" {sm.STARVES_MEANING}", class_="note")
-        explanations.append(explanation)
+    texts = notes(leaderboard, lines, failed=False)
+    return join([controls, *parts, (element("p", text, class_="note") for text in texts)])
+
+
+def _standings(
+    caption: str, lines: list[Standing], numbers: dict[int, int], slots: Slots
+) -> Markup:
+    columns = telling_columns(lines, COLUMNS)
+    texts = zip(*(column.texts(lines) for column in columns), strict=True)
+    rows = []
+    for line, own in zip(lines, texts, strict=True):
+        n = numbers[id(line)]
+        cells = [Cell(_pick(n, line.policy, slots), columns[0].value(line))]
+        for column, text in zip(columns[1:], own[1:], strict=True):
+            is_bad = column.heading == "failed" and line.failed
+            cells.append(Cell(text, column.value(line), "bad" if is_bad else None))
+        rows.append((str(n), cells))
+    words = [i for i, column in enumerate(columns) if column.heading in ("policy", "division")]
     headings = [column.heading for column in columns]
-    return join(
-        [controls, table("Ranked policies", headings, rows, sorted_by=2, text=(0, 1)), explanations]
-    )
-
-
-def _standing(
-    n: int, line: Standing, columns: Sequence[Column], texts: Sequence[str], slots: Slots
-) -> list[Cell]:
-    """The cells of a line of the ranking: the first is the name with its controls."""
-    badge = charts.badge(line.starves)
-    cells = [Cell(_pick(n, line.policy, slots), columns[0].value(line))]
-    for column, text in zip(columns[1:], texts[1:], strict=True):
-        is_bad = column.heading == "failed" and line.failed
-        cells.append(
-            Cell(
-                [text, badge] if column.has_badge else text,
-                column.value(line),
-                "bad" if is_bad else None,
-            )
-        )
-    return cells
+    return table(caption, headings, rows, sorted_by=1, text=words)
 
 
 def _pick(n: int, name: str, slots: Slots) -> Markup:
@@ -121,38 +174,16 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
     return element("span", box, element("span", name, class_="name"), line, class_="picker")
 
 
-def _trade_off(
-    leaderboard: Leaderboard, lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
-) -> Markup | None:
-    points, rows = {}, sm.rows_by_run(leaderboard.rows)
-    for n, line in enumerate(lines):
-        pairs = [
-            (one[n], reference)
-            for one in summaries.values()
-            if n in one and (reference := _reference(one)) is not None
-        ]
-        mean, longest = _mean_ratio(pairs, "mean_wait"), sm.longest_ratio(line.policy, rows)
-        if mean and longest and math.isfinite(mean) and math.isfinite(longest):
-            points[n] = (line.policy, mean, longest)
+def _trade_off(lines: list[Standing], slots: Slots) -> Markup | None:
+    points = {
+        n: (line.policy, line.wait_ratio, line.longest_ratio)
+        for n, line in enumerate(lines)
+        if line.wait_ratio and line.longest_ratio
+    }
     starving = {n for n, line in enumerate(lines) if line.starves}
     drawing = charts.trade_off(points, starving, slots)
     names = {n: line.policy for n, line in enumerate(lines)}
     return None if drawing is None else join([legend(names, starving, slots), drawing])
-
-
-def _reference(summaries: Summaries) -> sm.PolicySummary | None:
-    return next((one for one in summaries.values() if one.policy == sm.REFERENCE), None)
-
-
-def _mean_ratio(pairs: list[tuple[sm.PolicySummary, sm.PolicySummary]], name: str) -> float | None:
-    """The geometric mean of a metric's ratios to the reference; None if one is unknown or 0."""
-    logs = []
-    for summary, reference in pairs:
-        value, usual = (one.metrics.get(name) or 0.0 for one in (summary, reference))
-        if value <= 0 or usual <= 0:
-            return None
-        logs.append(math.log(value) - math.log(usual))  # the quotient may be 0 or infinite
-    return float(ratios_of(np.mean(logs))) if logs else None
 
 
 def _provenance(leaderboard: Leaderboard) -> Markup:

@@ -1,26 +1,26 @@
 """The ranking in words: its columns, its title and its notes, for every kind of report."""
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
+import bfenv.analysis.formatting as fmt
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
-from bfenv.evaluation.summary import STARVES_MEANING
-from bfenv.leaderboard.standings import Standing, rank_policies
+from bfenv.evaluation.summary import STARVES_RULE
+from bfenv.leaderboard.standings import Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
 from bfenv.players.foresight import NOT_CHECKED
 
-MARK = "*"  # of a policy that starves
+STARVING = f"Below the line, without ranks: policies that starve jobs. {STARVES_RULE}"
+WAITS = ("mean_wait", "p95_wait")  # for whose unit the table is readable
 SHARED_RANK = (
     "Policies share a rank if the data cannot tell them from the first of them: the 95 % interval "
     "of the difference on the same jobs contains 0. The next rank is 1 + the number of policies "
@@ -35,15 +35,6 @@ class Column(NamedTuple):
     lines: str  # the heading in text, with line breaks; empty if it is on the page only
     texts: Callable[[Sequence[Standing]], Sequence[str]]  # of all lines
     value: Callable[[Standing], float | str | None]  # to sort by
-    is_marked: bool = False  # MARK follows the text if the policy starves
-    has_badge: bool = False  # the same on the page
-
-    def marked(self, lines: Sequence[Standing]) -> list[str]:
-        """Return the texts, with the mark of policies that starve."""
-        return [
-            text + (MARK if self.is_marked and line.starves else "")
-            for text, line in zip(self.texts(lines), lines, strict=True)
-        ]
 
 
 def _each(text: Callable[[Standing], str]) -> Callable[[Sequence[Standing]], list[str]]:
@@ -51,77 +42,63 @@ def _each(text: Callable[[Standing], str]) -> Callable[[Sequence[Standing]], lis
 
 
 def _durations(name: str) -> Callable[[Sequence[Standing]], list[str]]:
-    """Write a duration of each line, all in one unit."""
-    return lambda lines: durations(getattr(line, name) for line in lines)
+    """Write a duration of each line, all columns in one unit."""
+
+    def texts(lines: Sequence[Standing]) -> list[str]:
+        like = fmt.typical_duration(getattr(line, name) for line in lines for name in WAITS)
+        return fmt.durations((getattr(line, name) for line in lines), [like])
+
+    return texts
 
 
-def _interval(line: Standing) -> str:
-    return MISSING if line.low is None else f"{ratio(line.low)} to {ratio(line.high)}"
+def interval_text(line: Standing) -> str:
+    """Write the interval of the ratio."""
+    return fmt.MISSING if line.low is None else f"{fmt.ratio(line.low)} to {fmt.ratio(line.high)}"
+
+
+def _column(heading: str, lines: str, field: str, text: Callable[[Any], str]) -> Column:
+    values = operator.attrgetter(field)
+    return Column(heading, lines, _each(lambda line: text(values(line))), values)
 
 
 COLUMNS = (
     Column("policy", "policy", _each(lambda line: line.policy), lambda line: line.policy.lower()),
-    Column("division", "division", _each(lambda line: line.division), lambda line: line.division),
-    Column(
-        "rank",
-        "rank",
-        _each(lambda line: MISSING if line.rank is None else str(line.rank)),
-        lambda line: None if line.rank is None else float(line.rank),
-    ),
-    Column(
-        "slowdown / EASY's",
-        "slowdown\n/ EASY's",
-        _each(lambda line: ratio(line.ratio)),
-        lambda line: line.ratio,
-        is_marked=True,
-        has_badge=True,
-    ),
-    Column("95 % interval", "95 % interval", _each(_interval), lambda line: line.low),
-    Column(
-        "bounded slowdown",
-        "bounded\nslowdown",
-        _each(lambda line: slowdown(line.mean_bounded_slowdown)),
-        lambda line: line.mean_bounded_slowdown,
-        is_marked=True,
-    ),
-    Column(
-        "mean wait",
-        "mean\nwait",
-        _durations("mean_wait"),
-        lambda line: line.mean_wait,
-        is_marked=True,
-    ),
+    _column("rank", "rank", "rank", lambda rank: fmt.MISSING if rank is None else str(rank)),
+    _column("slowdown / EASY's", "slowdown\n/ EASY's", "ratio", fmt.ratio),
+    Column("95 % interval", "95 % interval", _each(interval_text), lambda line: line.low),
+    _column("longest wait / EASY's", "longest\n/ EASY's", "longest_ratio", fmt.ratio),
+    _column("bounded slowdown", "bounded\nslowdown", "mean_bounded_slowdown", fmt.slowdown),
+    Column("mean wait", "mean\nwait", _durations("mean_wait"), lambda line: line.mean_wait),
     Column("p95 wait", "p95\nwait", _durations("p95_wait"), lambda line: line.p95_wait),
-    Column(
-        "longest wait",
-        "longest\nwait",
-        _durations("max_wait"),
-        lambda line: line.max_wait,
-        is_marked=True,
-    ),
-    Column(
-        "machine used",
-        "used",
-        _each(lambda line: percent(line.utilization)),
-        lambda line: line.utilization,
-    ),
-    Column("runs", "", _each(lambda line: str(line.rows)), lambda line: float(line.rows)),
-    Column("failed", "", _each(lambda line: str(line.failed)), lambda line: float(line.failed)),
+    Column("longest wait", "longest\nwait", _durations("max_wait"), lambda line: line.max_wait),
+    _column("machine used", "used", "utilization", fmt.percent),
+    _column("runs", "", "rows", str),
+    _column("failed", "", "failed", str),
+    _column("division", "division", "division", str),
 )
 TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
 
 
+def split(lines: Sequence[Standing]) -> tuple[list[Standing], list[Standing]]:
+    """Return the policies above the line, and those below it, which starve jobs."""
+    return [one for one in lines if not one.starves], [one for one in lines if one.starves]
+
+
 def telling_columns(lines: Sequence[Standing], columns: Sequence[Column]) -> list[Column]:
-    """Return the columns without those that say nothing where each policy has a single run."""
-    if any(line.rows + line.failed > 1 for line in lines):
-        return list(columns)
-    silent = {"runs"}
-    if all(line.low is None for line in lines):
-        silent |= {"95 % interval"}
-        if {line.rank for line in lines} == {1}:
-            silent |= {"rank"}
-    if not any(line.failed for line in lines):
-        silent |= {"failed"}
+    """Return the columns without those that say nothing of these policies."""
+    silent = set()
+    if {line.division for line in lines} == {COMPLETION}:
+        silent |= {"division"}
+    if all(line.rank is None for line in lines):
+        silent |= {"rank"}
+    if all(line.rows + line.failed <= 1 for line in lines):  # each has a single run
+        silent |= {"runs"}
+        if all(line.low is None for line in lines):
+            silent |= {"95 % interval"}
+            if {line.rank for line in lines} == {1}:
+                silent |= {"rank"}
+        if not any(line.failed for line in lines):
+            silent |= {"failed"}
     return [column for column in columns if column.heading not in silent]
 
 
@@ -142,12 +119,12 @@ def title(leaderboard: Leaderboard) -> str:
     )
 
 
-def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = True) -> list[str]:
+def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool = True) -> list[str]:
     """Explain the ranking, and report failed rows in text.
 
     * `leaderboard`: what was ranked.
     * `lines`: its ranking.
-    * `mark`: also explain MARK and list the failed rows, which the page does elsewhere.
+    * `failed`: also list the failed rows, which the page does elsewhere.
     """
     texts = [
         "Slowdown / EASY's is the geometric mean, over workloads and seeds, of the mean bounded "
@@ -161,21 +138,19 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         texts.append(DIVISIONS_MEANING)
     texts += agent_notes(leaderboard.rows)
     texts += foresight_notes(leaderboard.rows)
-    if mark and any(line.starves for line in lines):
-        texts.append(f"{MARK} starves: {STARVES_MEANING}")
-    if any(line.rank is None for line in lines):
+    fair, _ = split(lines)
+    if any(line.rank is None for line in fair):
         texts.append(
-            f"{MISSING} no rank: some of its runs, or of EASY's on the same jobs, failed or are "
-            "missing."
+            f"{fmt.MISSING} no rank: some of its runs, or of EASY's on the same jobs, failed or "
+            "are missing."
         )
-    ranks = [line.rank for line in lines]
-    if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
+    ranks = {line.rank for line in fair}
+    if len(fair) > 1 and ranks == {1} and all(line.low is None for line in fair):
         texts.append(
-            "There are no ranks: a single run has no interval, so no difference is sure. Ranks "
-            "need several workloads or seeds."
+            "There are no ranks: they need several workloads or seeds. The order is by slowdown."
         )
     texts += version_notes(leaderboard.rows)
-    if mark:
+    if failed:
         texts += [f"Failed: {text}" for text in failures(leaderboard.failed)]
     return texts
 
@@ -195,7 +170,7 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
             texts.append(outside_note(name, share))
         if sum(replaced) > 0:
             texts.append(
-                f"{name}: {percent(sum(replaced) / total)} of its choices were illegal: the "
+                f"{name}: {fmt.percent(sum(replaced) / total)} of its choices were illegal: the "
                 "model's best legal action replaced them"
             )
     return texts
@@ -232,47 +207,51 @@ def foresight_notes(rows: Sequence[Row]) -> list[str]:
     return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
 
 
-BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
+def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
+    """Return a column of the mean over runs of any metric that rows have.
+
+    Raises BfenvError if no row has it; the message lists those that there are.
+    """
+    known = {name for row in leaderboard.rows for name in row.metrics}
+    if metric not in known:
+        raise BfenvError(f"no row has the metric {metric!r}; there are {', '.join(sorted(known))}")
+
+    def mean(line: Standing) -> float | None:
+        own = [r for r in leaderboard.rows if (r.policy, division(r)) == line[:2]]
+        found = [value for r in own if (value := r.metrics.get(metric)) is not None]
+        return sum(found) / len(found) if len(found) == line.rows else None
+
+    heading = metric.replace("_", " ")
+    return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)
 
 
-def render_markdown(leaderboard: Leaderboard) -> str:
-    """Return the ranked table and its notes; names from the rows are shown as text, not markup."""
+def render_markdown(leaderboard: Leaderboard, more: Sequence[Column] = ()) -> str:
+    """Return the ranked table and its notes; names from the rows are shown as text, not markup.
+
+    * `more`: further columns, see `metric_column`.
+    """
     lines = ranked(leaderboard)
-    columns = telling_columns(lines, TEXT_COLUMNS)
-    headings = (column.lines.replace("\n", " ") for column in columns)
-    text = [f"**{escaped(title(leaderboard))}**", ""]
-    text.append("| " + " | ".join(headings) + " |")
-    text.append("|---|---" + "|--:" * (len(columns) - 2) + "|")
-    for cells in zip(*(column.marked(lines) for column in columns), strict=True):
-        text.append("| " + " | ".join(map(escaped, cells)) + " |")
+    above, below = split(lines)
+    text = [f"**{escaped(title(leaderboard))}**", "", *_markdown_table(above, more)]
+    if below:
+        text += ["", STARVING, "", *_markdown_table(below, more)]
     for note in notes(leaderboard, lines):
         text += ["", escaped(note)]
     return "\n".join(text) + "\n"
+
+
+def _markdown_table(lines: Sequence[Standing], more: Sequence[Column]) -> list[str]:
+    columns = [*telling_columns(lines, TEXT_COLUMNS), *more]
+    rows = zip(*(column.texts(lines) for column in columns), strict=True)
+    headings = " | ".join(column.lines.replace("\n", " ") for column in columns)
+    return [
+        f"| {headings} |",
+        "|---" + "|--:" * (len(columns) - 1) + "|",
+        *("| " + " | ".join(map(escaped, cells)) + " |" for cells in rows),
+    ]
 
 
 def escaped(text: str) -> str:
     """Escape text so that Markdown shows it as it is, in one line."""
     text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~$#!])", r"\\\1", text)
-
-
-def write_readme(path: Path, text: str) -> None:
-    """Replace the text between the marks BEGIN and END of a README, atomically.
-
-    Raises BfenvError if the file is not UTF-8 text, does not have exactly one pair of marks, or
-    cannot be written.
-    """
-    try:
-        readme = path.read_bytes().decode()  # keeps the line ends
-    except UnicodeDecodeError as error:
-        raise BfenvError(f"{path}: is not text in UTF-8: {error}") from error
-    write_atomically(path, with_block(readme, text, path).encode())
-
-
-def with_block(readme: str, text: str, path: Path) -> str:
-    """Return the README's text with `text` between the marks; `path` is for error messages."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in after:
-        raise BfenvError(f"{path}: needs one {BEGIN} and {END} after it")
-    return f"{before}{BEGIN}\n{text}{END}{after}"

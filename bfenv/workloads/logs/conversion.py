@@ -93,8 +93,14 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
                 record = log.parse(line)
                 run = rn.read_run(record, log, zone, number)
             except ValueError as error:
-                run = _only_meaning(error, log, zone, number)
-                if run == "malformed":
+                meanings = set()
+                for one in error.records if isinstance(error, rn.Ambiguous) else ():
+                    with suppress(ValueError):
+                        meanings.add(rn.read_run(one, log, zone, number))
+                if len(meanings) == 1:
+                    run = meanings.pop()
+                else:
+                    run = "malformed"
                     malformed, first = malformed + 1, first or f"{path}:{number}: {error}"
             is_taken = selection.has(record)
             if selection.is_part and record.nodes:
@@ -114,15 +120,6 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
         raise WorkloadError(f"{first}; {advice if runs else no_advice}")
     if malformed:
         warnings.warn(cl.malformed_warning(malformed, first), stacklevel=4)
-
-
-def _only_meaning(error: ValueError, log: rn.Log, zone: tzinfo, number: int) -> rn.Run | str:
-    """Return the one thing that a line can mean, or "malformed"."""
-    meanings = set()
-    for record in error.records if isinstance(error, rn.Ambiguous) else ():
-        with suppress(ValueError):
-            meanings.add(rn.read_run(record, log, zone, number))
-    return meanings.pop() if len(meanings) == 1 else "malformed"
 
 
 @contextmanager

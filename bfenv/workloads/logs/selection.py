@@ -129,6 +129,25 @@ def write_users(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
     write_atomically(Path(path), _table("kind,number,name", rows), private=True)
 
 
+def read_users(path: str | os.PathLike[str]) -> dict[tuple[str, int], str]:
+    """Return the names in a file of `write_users`, by kind and number.
+
+    Raises WorkloadError if the file cannot be read, or a line is not of this kind.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise WorkloadError(f"{path}: cannot be read: {error}") from error
+    names = {}
+    for i, line in enumerate(csv.reader(text.splitlines()), 1):
+        if i == 1 and line == ["kind", "number", "name"]:
+            continue
+        if len(line) != 3 or line[0] not in ("user", "group") or not line[1].isdecimal():
+            raise WorkloadError(f"{path}, line {i}: expected kind,number,name like user,7,ann")
+        names[line[0], int(line[1])] = line[2]
+    return names
+
+
 def _table(heading: str, rows: Iterable[Sequence[int | str]]) -> bytes:
     """Return lines of CSV, in which texts have quotes."""
     lines = io.StringIO()

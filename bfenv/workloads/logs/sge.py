@@ -54,7 +54,9 @@ def _parse(line: str) -> Record:
     if len(fields) < LEAST:
         raise ValueError(f"{len(fields)} fields separated by colons, expected {LEAST} or more")
     queue, task = fields[QUEUE].strip(), fields[TASK].strip() if len(fields) > TASK else "0"
-    io_wait_at = _io_wait_at(fields)
+    # It follows the category, which may have colons in it, as in "-l h_rt=24:00:00".
+    waits = (i for i in range(CATEGORY + 1, len(fields)) if IO_WAIT.fullmatch(fields[i]))
+    io_wait_at = next(waits, CATEGORY + 1)
     category, parallel_task = fields[CATEGORY:io_wait_at], fields[io_wait_at + 1 : io_wait_at + 2]
     if parallel_task and parallel_task[0].strip() not in ("", "NONE", "none"):
         return Record(why="steps", partition=queue)
@@ -89,17 +91,6 @@ def _are_times(fields: list[str], may_lack: bool) -> bool:
             is_known or text in ("0", "-1") for is_known, text in zip(known, times, strict=True)
         )
     )
-
-
-def _io_wait_at(fields: list[str]) -> int:
-    """Return the place of the I/O wait, which follows the category.
-
-    The category may have colons in it, as in "-l h_rt=24:00:00".
-    """
-    for i in range(CATEGORY + 1, len(fields)):
-        if IO_WAIT.fullmatch(fields[i]):
-            return i
-    return CATEGORY + 1
 
 
 def _seconds(text: str) -> int:

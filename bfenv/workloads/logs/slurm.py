@@ -161,7 +161,10 @@ def open_sacct(
         row = {name: words[i].strip() for name, i in places.items()}
         return read_fields(row, sizes, eligible)
 
-    is_quoted, is_first = delimiter in DELIMITERS, _is_id if names[0] == "JobID" else bool
+    def is_id(text: str) -> bool:
+        return bool(JOB.fullmatch(text) or STEP.fullmatch(text))
+
+    is_quoted, is_first = delimiter in DELIMITERS, is_id if names[0] == "JobID" else bool
     rows = Rows(header, delimiter, len(names), free, record, is_quoted, is_first)
     counts: Counter[str] = Counter()
     continues = rows.continues if names[0] == "JobID" and len(names) - 1 in free else None
@@ -187,10 +190,6 @@ def is_header(line: str) -> bool:
     names = set(_names(line, delimiter)) if delimiter else set()
     is_own = delimiter == "|" or {"state", "submit", "start"} <= names
     return is_own and not names.isdisjoint(("jobid", RAW_ID))
-
-
-def _is_id(text: str) -> bool:
-    return bool(JOB.fullmatch(text) or STEP.fullmatch(text))
 
 
 def _names(line: str, delimiter: str) -> list[str]:

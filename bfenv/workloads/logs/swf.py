@@ -33,6 +33,9 @@ BLOCK = 1 << 15  # records that are formatted at a time
 LEVEL = 4  # of gzip; 6 makes files 8 % smaller, in three times the time
 PARTS = {2: -1, 3: 1, 4: 0}  # status of a part of a job; that of a job with such a last part
 OUTAGES = ("header", "find", "none")  # where outages come from
+RULES = ("archive", "rlscheduler")  # whose rules make jobs of lines
+LARGEST = "LargestValues:"  # runtime, memory, user, group, executable in the log
+MEMORY, EXECUTABLE = 9, 13  # fields of a record
 
 
 def read_swf(
@@ -42,6 +45,7 @@ def read_swf(
     overrun: str = "kill",
     on_error: str = "raise",
     outages: str = "header",
+    rules: str = "archive",
 ) -> Trace:
     """Return the trace in an SWF file, named like the file.
 
@@ -67,6 +71,9 @@ def read_swf(
         on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
         outages: "header" reads the lines above, "find" adds what `find_outages` finds in the log's
             waits, "none" leaves all out.
+        rules: "archive", as above, or "rlscheduler" for those of RLScheduler (Zhang et al. 2020):
+            the size is the larger of both, and a job without a runtime (-1) runs for 10 s. The
+            records have these values, and the header the log's largest ones.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -79,7 +86,13 @@ def read_swf(
     path = Path(path)
     cl.check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)
+    check_choice("rules", rules, RULES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
+    if rules == "rlscheduler":
+        largest = records[:, [at.RUNTIME, MEMORY, at.USER, at.GROUP, EXECUTABLE]].max(axis=0)
+        header = (*header, f"{LARGEST} {' '.join(f'{value:.0f}' for value in largest)}")
+        records[records[:, at.RUNTIME] < 0, at.RUNTIME] = 10  # seconds
+        records[:, at.REQUESTED] = records[:, [at.ALLOCATED, at.REQUESTED]].max(axis=1)
     records, told = _each_once(records)
     labels = hd.read_labels(header)
     processors = _machine(path, labels, processors)

@@ -164,7 +164,10 @@ def generate(
         last = max(1.0, area / (processors * load))
         if last > LARGEST_EXACT:
             raise WorkloadError(f"load {load:g} would push submit times beyond 2**53 s")
-        points = _squeezed(points, clocks, last)
+        # Divided by the number with which the stream that ends last ends at `last` s
+        pairs = zip(clocks, points, strict=True)
+        squeeze = max(p[-1] / clock.points(last) for clock, p in pairs if len(p))
+        points = [p / squeeze for p in points]
 
     submit = [clock.submit(p) for clock, p in zip(clocks, points, strict=True)]
     order, label = _merge(submit)
@@ -252,14 +255,6 @@ def _default_streams(processors: int, typed: bool) -> tuple[Parameters, ...]:
     shrink = math.log2(processors) < INTERACTIVE.u_hi
     interactive = scaled(INTERACTIVE, processors) if shrink else INTERACTIVE
     return interactive, scaled(BATCH, processors)
-
-
-def _squeezed(points: list[np.ndarray], clocks: list[_Clock], last: float) -> list[np.ndarray]:
-    """Divide all points by the number with which the stream that ends last ends at `last` s."""
-    squeeze = max(
-        p[-1] / clock.points(last) for clock, p in zip(clocks, points, strict=True) if len(p)
-    )
-    return [p / squeeze for p in points]
 
 
 def _merge(submit: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

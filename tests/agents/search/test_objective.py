@@ -87,16 +87,16 @@ def test_jobs_hash() -> None:
 def test_fixed() -> None:
     """Options without ranges stand as they are."""
     template = read_template("guard=1.5, trial=180")
-    assert template.policy(["size"]) == "easy(order='size', guard=1.5, trial=180)"
-    assert read_template("").policy(["size"]) == "easy(order='size')"
+    assert template.policy("size") == "easy(order='size', guard=1.5, trial=180)"
+    assert read_template("").policy("size") == "easy(order='size')"
 
 
 def test_ranges() -> None:
     """A range is on a logarithmic scale; one of whole numbers gives whole numbers."""
     template = read_template("guard={0.5:2}, trial={60:6000}")
-    assert template.policy(["size"], (0.5, 0.5)) == "easy(order='size', guard=1, trial=600)"
-    assert template.policy(["size"], (0.0, 1.0)) == "easy(order='size', guard=0.5, trial=6000)"
-    assert template.policy(["size"], (-1.0, 9.0)) == "easy(order='size', guard=0.5, trial=6000)"
+    assert template.policy("size", (0.5, 0.5)) == "easy(order='size', guard=1, trial=600)"
+    assert template.policy("size", (0.0, 1.0)) == "easy(order='size', guard=0.5, trial=6000)"
+    assert template.policy("size", (-1.0, 9.0)) == "easy(order='size', guard=0.5, trial=6000)"
 
 
 def test_trials() -> None:
@@ -107,11 +107,9 @@ def test_trials() -> None:
 
 
 def test_expressions() -> None:
-    """Several options are searched for, the order first; ranges may stand within an expression."""
-    template = read_template("keep='{0.4:1.6} * size'", ("order", "backfill_estimate"))
-    policy = template.policy(["size", "prediction"], (0.5,))
-    own = "order='size', backfill_estimate='prediction'"
-    assert policy == f"easy({own}, keep='0.8 * size')"
+    """Ranges may stand within an expression."""
+    template = read_template("keep='{0.4:1.6} * size'")
+    assert template.policy("size", (0.5,)) == "easy(order='size', keep='0.8 * size')"
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from bfenv import BfenvError, PolicyError, load_workload, make_trace, metrics, simulate
-from bfenv.agents.search.search_result import read_result, result_card
-from bfenv.agents.search.search_run import quantities_of, run_search, run_seeds
+from bfenv.agents.search.search_run import (
+    quantities_of,
+    read_result,
+    result_card,
+    run_search,
+)
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.workloads import write_swf
@@ -59,13 +63,12 @@ def test_command() -> None:
     changes: dict[str, Any] = {
         "workloads": (MODEL + ",seed=4",), "loads": (None, 0.123456789), "split": "all",
         "slice_jobs": 5, "shakes": 1, "shake_seconds": 7, "method": "gp", "options": "guard=2",
-        "searched": ("order", "backfill"), "starts": ("size",), "hidden": 2,
-        "covariance": "diagonal", "population": 9, "cases": 4, "tolerated_wait": 2.5, "seed": 8,
+        "starts": ("size",), "hidden": 2, "covariance": "diagonal", "population": 9, "cases": 4,
+        "tolerated_wait": 2.5, "seed": 8,
     }  # fmt: skip
     assert set(changes) == set(asdict(base))
     for name, value in changes.items():
-        one = replace(base, method="gp") if name == "searched" else base
-        assert replace(one, **{name: value}).command(1) != one.command(1), name
+        assert replace(base, **{name: value}).command(1) != base.command(1), name
     several = replace(base, loads=(None, 1 / 3, 1.0)).command(1)
     assert "--load own --load 0.3333333333333333 --load 1 " in several
 
@@ -133,17 +136,6 @@ def test_quantities(tmp_path: Path) -> None:
         assert "estimate" in quantities
 
 
-def test_seeds(tmp_path: Path) -> None:
-    """Of several seeds the best result counts, which its own command makes again."""
-    best = run_seeds(SMALL, tmp_path / "many", seeds=2, generations=1)
-    single = run_search(
-        replace(SMALL, seed=best["settings"]["seed"]), tmp_path / "one", generations=1
-    )
-    results = [read_result(tmp_path / "many" / f"seed-{s}" / "result.json") for s in (3, 4)]
-    assert json.loads(_bytes(tmp_path / "many")) == json.loads(json.dumps(single))
-    assert best["score"]["value"] == min(each["score"]["value"] for each in results)
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -157,8 +149,6 @@ def test_seeds(tmp_path: Path) -> None:
         ({"method": "cma-es", "covariance": "round"}, "covariance must be one of 'full'"),
         ({"method": "cma-es", "hidden": 7}, "hidden must be an integer from 0 to 6"),
         ({"population": 2}, "population must be an integer >= 4"),
-        ({"searched": ("order", "weight")}, "besides order, a search takes backfill_estimate"),
-        ({"method": "cma-es", "searched": ("order", "backfill")}, "only for the order"),
         ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
         ({"starts": ("sise",)}, "unknown name 'sise'"),
         ({"starts": ("size * processors",)}, "uses processors, which the training does not vary"),
@@ -173,9 +163,9 @@ def test_wrong_settings(tmp_path: Path, change: dict[str, object], message: str)
     with pytest.raises(BfenvError) as error:
         run_search(replace(SMALL, **change), tmp_path / "found", generations=1)  # type: ignore[arg-type]
     assert message in str(error.value)
-    for length in ({"generations": 1.5}, {"budget": 0}, {"generations": 1, "seeds": 0}):
+    for length in ({"generations": 1.5}, {"budget": 0}):
         with pytest.raises(BfenvError, match="must be"):
-            run_seeds(SMALL, tmp_path / "found", **length)
+            run_search(SMALL, tmp_path / "found", **length)
     assert not (tmp_path / "found").exists()
 
 

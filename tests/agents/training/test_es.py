@@ -6,7 +6,7 @@ import bfenv
 from bfenv.agents.agent_names import open_agent
 from bfenv.agents.card import POLICY, read_card
 from bfenv.agents.search.objective import WAIT_MARGIN, Score
-from bfenv.agents.search.search_result import rank
+from bfenv.agents.search.search_run import rank
 from bfenv.agents.training import change, find_settings, run_folder
 from bfenv.agents.training.curves import read_curves
 from bfenv.agents.training.es import train

@@ -52,7 +52,10 @@ class Killed(Exception):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"environment": {"guard": 0.5, "trial_limit": "60s above 60s"}},
+        pytest.param(
+            {"environment": {"guard": 0.5, "trial_limit": "60s above 60s"}},
+            marks=pytest.mark.thorough,
+        ),
         RANKER | {"credit": "group", "group_size": 2},
     ],
 )
@@ -178,9 +181,8 @@ def test_agent(tmp_path):
         observation, _, over, _, info = env.step(action)
         assert not info["illegal_action"]
     assert agent.card.found["command"].startswith("bfenv train --set")
-    wrong = BackfillEnv(workload, job_features=["users", "priority", "requested_start"])
     with pytest.raises(BfenvError, match="features of a job"):
-        agent.predict(wrong.reset(seed=0)[0])
+        agent.predict({**observation, "queue": observation["queue"][:, 1:]})
 
 
 def test_early_stopping(tmp_path):

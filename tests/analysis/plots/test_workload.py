@@ -1,4 +1,4 @@
-"""The picture of a workload and its panels (workload.py and workload_panels.py)."""
+"""The picture of a workload and its panels."""
 
 import numpy as np
 import pytest

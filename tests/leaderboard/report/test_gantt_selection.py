@@ -2,10 +2,9 @@
 
 import pytest
 
-from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.leaderboard.report.gantt_selection import select_gantt
 from bfenv.leaderboard.report.ranking import ranked
-from bfenv.leaderboard.store import read_leaderboard
+from bfenv.leaderboard.store import given_logs, read_leaderboard, remember_logs
 from tests.leaderboard.stores import write_store
 
 
@@ -16,27 +15,6 @@ def test_default(leaderboard):
     assert [schedule.policy for schedule in selection.schedules] == ["easy", best]
     assert selection.workload == leaderboard.rows[0].workload
     assert selection.absent == ""
-
-
-def test_selection(leaderboard):
-    """Workload, policies and hours can be chosen."""
-    selection = select_gantt(leaderboard, "lublin-64-0.8", ["los"], 3600, 7200)
-    assert (selection.schedules[0].policy, selection.begin, selection.span) == ("los", 3600, 7200)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "named"),
-    [
-        ({"policies": ["eazy"]}, UnknownNameError, "'eazy'"),
-        ({"workload": "lublin"}, UnknownNameError, "'lublin'"),
-        ({"policies": ["easy", "los", "sjf"]}, BfenvError, "3"),
-    ],
-)
-def test_bad_selection(leaderboard, options, error, named):
-    """What the leaderboard does not have is refused by name."""
-    with pytest.raises(error) as raised:
-        select_gantt(leaderboard, **options)
-    assert named in str(raised.value)
 
 
 def test_changed_workload(rows, tmp_path):
@@ -52,12 +30,28 @@ def test_changed_workload(rows, tmp_path):
     assert "nowhere/log.swf" in selection.absent
 
 
+def test_given_before(rows, tmp_path, monkeypatch):
+    """A log that this user has run is opened again, from anywhere."""
+    monkeypatch.setattr("bfenv.leaderboard.store.cache_root", lambda: tmp_path)
+    assert given_logs() == []
+    log = tmp_path / "log.swf"
+    log.write_text("no log")
+    remember_logs(["lublin:jobs=9", f"{log}:load=0.9", str(log)])
+    assert given_logs() == [str(log)]
+    for row in rows.values():
+        row["source"] = str(log)
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    assert f"{log}:1: " in select_gantt(leaderboard).absent  # it was read
+    (tmp_path / "given-logs.json").write_text("{}")
+    assert given_logs() == []
+
+
 def test_foreign_policy(rows, tmp_path):
     """A policy of a module that a row names is not run again."""
     row = rows["los", "lublin-64-0.8"] | {"policy": "evil:policy"}
     folder = write_store(tmp_path / "store", [rows["easy", "lublin-64-0.8"], row])
-    selection = select_gantt(read_leaderboard(folder), policies=["evil:policy"])
-    assert selection.schedules == [] and "was not kept" in selection.absent
+    (only,) = select_gantt(read_leaderboard(folder)).schedules
+    assert only.policy == "easy"
 
 
 @pytest.mark.parametrize("options", ["", ":job_count=100"])
