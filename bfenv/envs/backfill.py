@@ -16,6 +16,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.infos import Info
+from bfenv.envs.rendering import render
 from bfenv.envs.snapshot import PlanningHandle
 
 
@@ -329,6 +330,15 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             self._over = self.batch
         info = self.batch.info(0, buffers, totals)
         return self._observation(buffers), reward, terminated, truncated, info
+
+    def render(self) -> Any:
+        """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").
+
+        Raises:
+            BfenvError: If the environment was made without a render mode.
+            ResetNeeded: Before the first `reset`.
+        """
+        return render(self)
 
     def _observation(self, buffers: StepBuffers) -> Observation:
         queue, profile, cluster = buffers[:3]

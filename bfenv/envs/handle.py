@@ -8,14 +8,13 @@ import bfenv.core.cluster as c
 import bfenv.envs.batch_state as at
 from bfenv.core.cluster import Cluster, free, now, retract, started, waiting
 from bfenv.core.detour import decide_around, new_detour
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.errors import PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.batch_state import cluster_of, jobs_of
 from bfenv.envs.outages import is_withheld, oldest
-from bfenv.envs.rendering import render_image, render_text
 
 
 class PlannedStart(NamedTuple):
@@ -185,19 +184,6 @@ class EnvHandle:
             cluster.state[[c.QUEUE_END, c.FINISHED]] = end, ended
             cluster.queue[begin:end] = queue
             cluster.start[queue] = -1  # an illegal start may have left some hidden
-
-    def render(self) -> Any:
-        """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").
-
-        Raises:
-            BfenvError: If the environment was made without a render mode.
-            ResetNeeded: Before the first `reset`.
-        """
-        if self.render_mode is None:
-            raise BfenvError(
-                "render needs an environment made with render_mode='ansi' or 'rgb_array'"
-            )
-        return (render_text if self.render_mode == "ansi" else render_image)(self)
 
     def _counter(self, column: int) -> int:
         return int(self.batch._state.counters[self.i, column])

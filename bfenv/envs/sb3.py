@@ -14,6 +14,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import rows_of
+from bfenv.envs.rendering import render
 from bfenv.envs.vector import check_actions
 
 
@@ -110,7 +111,7 @@ class BackfillVecEnv(VecEnv):
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         """Return the (h, w, 3) uint8 image of every environment."""
-        return [handle.render() for handle in self.handles]
+        return [render(handle) for handle in self.handles]
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""

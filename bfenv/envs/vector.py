@@ -17,6 +17,7 @@ from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.episode_source import check_options
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import INFO_KEYS, NO_METRICS, Info
+from bfenv.envs.rendering import render
 
 StepResult = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them
@@ -276,7 +277,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     def render(self) -> tuple[Any, ...]:
         """Return what `BackfillEnv.render` returns, for every environment."""
-        return tuple(handle.render() for handle in self.handles)
+        return tuple(render(handle) for handle in self.handles)
 
     def _infos(self, buffers: StepBuffers, present: np.ndarray) -> dict[str, Any]:
         """Return the infos of the environments that are `present`, (num_envs,) bool; else zeros."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MANY = 300  # processors of a machine that is large
 SHARES = (0.01, 0.1)  # of the machine, up to which the two smaller classes reach
-SHOWN = 18  # of the largest jobs, of each schedule
+SHOWN = 24  # of the largest jobs
 BAR_TEXT_WIDTH = 0.09  # share of the picture's width that a bar's text takes
 
 
@@ -63,15 +63,20 @@ def _class_ends(one: Scene) -> list[int]:
     return [max(int(share * one.schedule.trace.processors), 1) for share in SHARES]
 
 
-def largest(one: Scene) -> list[Placed]:
-    """Return the runs that hold most processor-seconds within the interval, by start."""
+def largest(one: Scene, parts: int = 1) -> list[Placed]:
+    """Return the runs that hold most processor-seconds within the interval, by start.
+
+    * `parts`: among how many scenes the SHOWN runs are divided.
+    """
     size = one.schedule.trace.jobs.size
 
     def area(run: Placed) -> int:
         width = min(run.end, one.stop) - max(run.start, one.begin)
         return width * int(size[run.job])
 
-    return sorted(sorted(one.runs, key=area, reverse=True)[:SHOWN], key=lambda run: run.start)
+    return sorted(
+        sorted(one.runs, key=area, reverse=True)[: SHOWN // parts], key=lambda run: run.start
+    )
 
 
 def draw_use(axes: "Axes", one: Scene) -> None:
@@ -94,7 +99,8 @@ def draw_largest(axes: "Axes", one: Scene, scenes: Sequence[Scene]) -> None:
     A job has the same row in the picture of each of `scenes`.
     """
     rows: dict[int, int] = {}
-    for run in sorted((run for each in scenes for run in largest(each)), key=lambda run: run.start):
+    both = (run for each in scenes for run in largest(each, len(scenes)))
+    for run in sorted(both, key=lambda run: run.start):
         rows.setdefault(run.job, len(rows))
     runs = sorted((run for run in one.runs if run.job in rows), key=lambda run: rows[run.job])
     jobs = one.schedule.trace.jobs

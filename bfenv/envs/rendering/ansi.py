@@ -1,12 +1,8 @@
 """The screen of text of render_mode "ansi"."""
 
-from typing import TYPE_CHECKING
-
 import bfenv.envs.rendering.snapshot as view
 from bfenv.core.text import counted
-
-if TYPE_CHECKING:
-    from bfenv.envs.handle import EnvHandle
+from bfenv.envs.handle import EnvHandle
 
 WIDTH = 96  # characters
 ROWS = 12  # of the queue
@@ -14,7 +10,7 @@ BAR = 40  # characters
 STEPS = "▁▂▃▄▅▆▇█"
 
 
-def render_text(env: "EnvHandle") -> str:
+def render_text(env: EnvHandle) -> str:
     """Draw the environment as lines of text, none longer than WIDTH."""
     snapshot = view.take_snapshot(env, ROWS)
     right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"

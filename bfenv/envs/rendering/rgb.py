@@ -8,16 +8,14 @@ bound to particular processors, so none are shown.
 """
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import bfenv.envs.rendering.snapshot as view
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
-
-if TYPE_CHECKING:
-    from bfenv.envs.handle import EnvHandle
+from bfenv.envs.handle import EnvHandle
 
 Colour = tuple[int, int, int]
 LETTERS = 0.74  # height of a font in pixels, of a line's
@@ -160,7 +158,7 @@ JOBS: tuple[Colour, ...] = (
 )
 
 
-def render_image(env: "EnvHandle") -> np.ndarray:
+def render_image(env: EnvHandle) -> np.ndarray:
     """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
 
     Raises BfenvError if Pillow is not installed. Raises ResetNeeded before the first `reset`.

@@ -4,7 +4,7 @@ Both renderings read only a Snapshot. It is computed from requests, the clock an
 true runtimes do not enter it, so no rendering can show them.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -13,9 +13,7 @@ from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, wa
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Jobs, Outage
 from bfenv.core.profile import shadow
-
-if TYPE_CHECKING:
-    from bfenv.envs.handle import EnvHandle
+from bfenv.envs.handle import EnvHandle
 
 # Durations in seconds that people read at a glance
 ROUND_DURATIONS = tuple(
@@ -78,7 +76,7 @@ class Snapshot(NamedTuple):
     forced: int  # starts
 
 
-def take_snapshot(env: "EnvHandle", rows: int) -> Snapshot:
+def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
     """Take what there is to show of an environment, with at most `rows` rows of the queue.
 
     Raises ResetNeeded before the first `reset`.
@@ -178,7 +176,7 @@ def clock(snapshot: Snapshot, time: int) -> str:
     return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
-def _row(env: "EnvHandle", slot: int, legal: bool, withheld: bool) -> Waiting:
+def _row(env: EnvHandle, slot: int, legal: bool, withheld: bool) -> Waiting:
     cluster, jobs, over = env.cluster, env.jobs, env.unstarted == 0
     job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))
