@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from bfenv.baselines.futures import KnownMachine
-from bfenv.baselines.slurm.conf import Multifactor, Partition, Site, expand_names, site_of
+from bfenv.baselines.slurm.conf import Multifactor, Partition, Site, expand_names
 from bfenv.baselines.slurm.nodes import open_on
 from bfenv.baselines.slurm.scheduler import PARTITION, Slurm, decide, plan_all, run
 from bfenv.baselines.slurm.site import new_memory, play
@@ -59,15 +59,11 @@ def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
         return site
     size = {name: processors for name, processors, _ in nodes}
     if not site.names:
-        names, count = list(size), len(nodes)
-        inside: dict[str, list[int]] = {}
-        for number, (_, _, partitions) in enumerate(nodes):
-            for part in partitions:
-                inside.setdefault(part, []).append(number)
-        parts = [Partition(name, np.array(each, np.int64)) for name, each in inside.items()]
-        return site_of(np.fromiter(size.values(), np.int64, count))._replace(
-            partitions=tuple(parts), names=tuple(names)
-        )
+        parts = [
+            Partition(part, np.array([i for i, node in enumerate(nodes) if part in node[2]]))
+            for part in dict.fromkeys(part for node in nodes for part in node[2])
+        ]
+        return Site(np.array([*size.values()]), tuple(parts), 0, names=tuple(size))
     unknown = [name for name in size if name not in site.names]
     if unknown:
         raise PolicyError(f"slurm.conf has no node {unknown[0]}, which sinfo has")

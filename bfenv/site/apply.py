@@ -344,13 +344,8 @@ def _read_state(path: Path) -> dict[str, list[int]]:
 
 def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     """Run a command of Slurm, which Ctrl-C does not reach; SlurmError if it does not answer."""
-    own = ("SQUEUE_", "SINFO_", "SLURM_")  # settings of these commands, but where Slurm is
-    kept = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if name in kept or not name.startswith(own)
-    }
+    own = ("SQUEUE_", "SINFO_")  # settings of these commands would hide jobs and nodes
+    env = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     env |= {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
     try:
         done = subprocess.run(
@@ -361,7 +356,6 @@ def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
         raise SlurmError(f"{command[0]} of Slurm is not installed here") from None
     except subprocess.TimeoutExpired:
         raise SlurmError(f"{command[0]} has not answered in {TIMEOUT} s") from None
-    failed = done.returncode != 0 and (not text or UNREACHABLE.search(done.stderr))
-    if failed:
+    if done.returncode != 0 and (not text or UNREACHABLE.search(done.stderr)):
         raise SlurmError(f"{command[0]}: {done.stderr.strip() or done.returncode}")
     return done
