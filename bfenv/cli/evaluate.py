@@ -92,8 +92,7 @@ def evaluate(
       bfenv evaluate
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
-      bfenv evaluate -w KTH-SP2-1996-2.1-cln -w CTC-SP2-1996-3.1-cln --split test \\
-        -p easy -p easy-lxf -p agent:formula --format latex
+      bfenv evaluate -w site.swf.gz -w lublin --split test -p easy-lxf --format latex
       bfenv evaluate --shard 3/20 --format csv
       bfenv evaluate --policy easy --player "./my-scheduler"
       bfenv evaluate --agent random --workload lublin:jobs=3000 --episodes 4

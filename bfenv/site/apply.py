@@ -40,7 +40,7 @@ from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
-from bfenv.core.text import counted
+from bfenv.core.text import counted, one_line
 from bfenv.knowledge.expression_program import score_jobs
 from bfenv.knowledge.priorities import rank
 from bfenv.knowledge.runtime_sampler import ended_jobs
@@ -357,5 +357,6 @@ def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     except subprocess.TimeoutExpired:
         raise SlurmError(f"{command[0]} has not answered in {TIMEOUT} s") from None
     if done.returncode != 0 and (not text or UNREACHABLE.search(done.stderr)):
-        raise SlurmError(f"{command[0]}: {done.stderr.strip() or done.returncode}")
+        last = (done.stderr.strip() or f"{command[0]} failed").splitlines()[-1]
+        raise SlurmError(f"Slurm does not answer: {one_line(last)}")
     return done

@@ -74,6 +74,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "speed", _speed()
     yield "when", _forecasts()
     yield "when-others", _pinball()
+    yield "when-months", _by_month()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
 
 
@@ -162,19 +163,39 @@ def _speed() -> str:
 
 
 def _forecasts() -> str:
+    found = {(*_case(row), row["jobs"]): row for row in _scores() if row["way"] == "forecast"}
     rows = [
         (
-            *_case(row),
+            log,
+            starts,
             f"{row['pinball']:,.0f}",
             duration(row["median_error"]),
             *(f"{100 * row[name]:.0f}" for name in SHARES),
+            *(f"{100 * found[log, starts, 'waiting'][name]:.0f}" for name in SHARES[:2]),
         )
-        for row in _scores()
-        if row["way"] == "forecast" and row["jobs"] == "all"
+        for (log, starts, jobs), row in found.items()
+        if jobs == "all"
     ]
-    shares = "within 1 min", "within 10 min", "50 % holds", "80 % holds", "95 % holds"
+    soon = "within 1 min", "within 10 min"
+    shares = *soon, "50 % holds", "80 % holds", "95 % holds", *(f"{one}, waiting" for one in soon)
     header = "log", "starts", "pinball loss, s", "median error"
     return table((*header, *(f"{one}, %" for one in shares)), rows)
+
+
+def _by_month() -> str:
+    rows = [
+        (
+            row["jobs"].removeprefix("month "),
+            f"{row['number']:.0f}",
+            f"{row['pinball']:,.0f}",
+            duration(row["median_error"]),
+            *(f"{100 * row[name]:.0f}" for name in ("within_10min", "holds_80")),
+        )
+        for row in _scores()
+        if row["jobs"].startswith("month")
+    ]
+    columns = "pinball loss, s", "median error", "within 10 min, %", "80 % holds, %"
+    return table(("month", "forecasts", *columns), rows)
 
 
 def _pinball() -> str:
