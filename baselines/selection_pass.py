@@ -1,8 +1,7 @@
 """One scheduling pass of EASY in the order of an expression, without a sorted queue.
 
-It makes the pass of `bfenv.baselines.easy_pass` with at most one reservation. Only the head and the
-jobs that may be backfilled need exact values, so the time of a pass depends on the number of these
-and of jobs whose bounds have changed (`bfenv.knowledge.best_score`), and hardly on the queue.
+It makes the pass of `bfenv.baselines.easy_pass` with at most one reservation. The next job is
+selected each time (`bfenv.knowledge.best_score`): few start in a pass.
 
 `bfenv.baselines.expression_order` makes `memory`.
 """
@@ -14,7 +13,7 @@ from bfenv.core.cluster import free, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow_of_room
-from bfenv.knowledge.best_score import find_best, find_best_of_few, write_firsts
+from bfenv.knowledge.best_score import find_best, write_firsts
 from bfenv.knowledge.expression_program import score_jobs
 from bfenv.knowledge.user_history import count_jobs
 
@@ -130,7 +129,7 @@ def _first_of(cluster, jobs, memory, fitting):
     if _is_overdue(cluster, jobs, memory, fitting[0]):
         return fitting[0]  # the oldest
     count = write_firsts(memory.queue, memory.history, cluster, jobs, fitting, memory.firsts)
-    return find_best_of_few(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
+    return find_best(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
 
 
 @kernel

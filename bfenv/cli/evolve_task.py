@@ -31,7 +31,7 @@ def evolve_task(
     \b
     Examples:
       bfenv evolve-task task
-      bfenv evolve-task task -w KTH-SP2-1996-2.1-cln -w SDSC-SP2-1998-4.2-cln --sandbox bwrap
+      bfenv evolve-task other -w lublin:procs=64,jobs=3000,load=0.9 --windows 8 --sandbox bwrap
     """
     from bfenv.leaderboard.evolution import WORKLOADS, write_task
 

@@ -1,10 +1,10 @@
 """How the value of an expression changes while a job waits: it rises, falls, stays, or neither.
 
-A value that only falls or only rises is bounded by its value at one end of a period, so a search
-for the smallest need not look at each job in each pass. Signs come from interval arithmetic. Rules
-are about real numbers; addition, subtraction, multiplication, division and square roots keep them
-when they round, and the other functions nearly do. Where a value may be undefined (NaN) at some
-time, or overflow, nothing is known.
+Of jobs alike the oldest has the smallest of falling values, so a search for the smallest need not
+look at the others. Signs come from interval arithmetic. Rules are about real numbers; addition,
+subtraction, multiplication, division and square roots keep them when they round, and the other
+functions nearly do. Where a value may be undefined (NaN) at some time, or overflow, nothing is
+known.
 """
 
 import math

@@ -57,7 +57,6 @@ class Program(NamedTuple):
     changes: np.ndarray  # (1,) bool: the value of a waiting job may change
     counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
-    direction: np.ndarray  # (1,) int64: see `bfenv.knowledge.expression_direction`
     by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
     varies: np.ndarray  # (1,) bool: what is known of a job may change the value
     limited: np.ndarray  # (1,) bool: uses the limit of the age guard
@@ -113,7 +112,6 @@ def _parse(text: str, option: str) -> Program:
         changes=np.array([bool(loaded - FIXED)]),
         counts=np.array([h.USER_QUEUED in loaded, h.USER_RUNNING in loaded]),
         learns=np.array([bool(loaded & LEARNT)]),
-        direction=np.array([goes]),
         by_age=np.array([goes in (FALLS, STAYS) and h.SUBMIT not in loaded]),
         varies=np.array([bool(loaded & (LEARNT | {h.TRIED}))]),
         limited=np.array([h.AGE_LIMIT in loaded]),
@@ -215,17 +213,6 @@ def counts_version(program, history, jobs, job):
 
 
 @kernel
-def has_changed(program, columns, history, cluster, jobs, job):
-    """Return whether the value of a waiting job may have changed otherwise than by its wait."""
-    if program.columns[0] == 0:  # it is about requests and the wait
-        return False
-    version = columns.version[job]
-    return version[0] != known_version(program, history, cluster, jobs, job) or (
-        version[1] != counts_version(program, history, jobs, job)
-    )
-
-
-@kernel
 def _find_stale(program, columns, history, cluster, jobs, part):
     """List the jobs of which columns are to be computed again; note their new versions."""
     stale, version = columns.stale, columns.version
@@ -261,8 +248,7 @@ def evaluate(program, columns, history, cluster, jobs, part):
     """Compute the values that up to CHUNK jobs have after the waits in program.wait.
 
     They are then in stack[0]. NaN becomes inf, and values below LOWEST become LOWEST. `history`
-    must be up to date (`learn`, `count_jobs`). The jobs of which some column was computed again are
-    in columns.stale[COUNTED].
+    must be up to date (`learn`, `count_jobs`).
     """
     columns.stale_count[COUNTED] = 0
     if program.columns[0] > 0:
@@ -410,9 +396,8 @@ def _apply_to_two(operation, left, right):
 # time to pass each of them.
 
 # Where the parts of a packed program begin. The first element is the number of instructions.
-_END, _COLUMNS, _CHANGES, _COUNTS, _LEARNS, _DIRECTION, _BY_AGE, _VARIES = 1, 5, 6, 7, 9, 10, 11, 12
-_LIMITED = 13
-_STALE_COUNT = 14
+_END, _COLUMNS, _CHANGES, _COUNTS, _LEARNS, _BY_AGE, _VARIES, _LIMITED = 1, 5, 6, 7, 9, 10, 11, 12
+_STALE_COUNT = 13
 _STALE = _STALE_COUNT + MAIN
 _WAIT = _STALE + MAIN * CHUNK
 _OPERATION = _WAIT + CHUNK
@@ -423,7 +408,7 @@ def pack_program(program: Program) -> np.ndarray:
     room = np.zeros(_OPERATION - _STALE_COUNT, dtype=np.int64)  # for stale jobs and waits
     parts = (
         [len(program.operation)], program.end, program.columns, program.changes, program.counts,
-        program.learns, program.direction, program.by_age, program.varies, program.limited, room,
+        program.learns, program.by_age, program.varies, program.limited, room,
         program.operation, program.operand, program.constant.view(np.int64),
         np.zeros(program.stack.size),
     )  # fmt: skip
@@ -451,8 +436,7 @@ def program_of(packed):
         packed[_WAIT:_OPERATION].view(np.float64),
         packed[_CHANGES:_COUNTS],
         packed[_COUNTS:_LEARNS],
-        packed[_LEARNS:_DIRECTION],
-        packed[_DIRECTION:_BY_AGE],
+        packed[_LEARNS:_BY_AGE],
         packed[_BY_AGE:_VARIES],
         packed[_VARIES:_LIMITED],
         packed[_LIMITED:_STALE_COUNT],

@@ -31,7 +31,7 @@ from bfenv.core.schedule import Schedule
 from bfenv.core.text import one_line
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.players.foresight import NONE_FOUND, foresight_of
-from bfenv.players.limits import DEFAULT
+from bfenv.players.limits import DEFAULT, NO_SANDBOX, bubblewrap
 from bfenv.players.player_process import PlayerProcess
 from bfenv.players.remote_policy import declared_flags, greet, policy_of
 from bfenv.players.serve import PROGRAM
@@ -66,7 +66,7 @@ def write_task(
     *,
     windows: int = 4,
     window_jobs: int = 400,
-    sandbox: str = "none",
+    sandbox: str = NO_SANDBOX,
 ) -> list[Path]:
     """Write a task; return its files: the first program, the evaluator, settings, and TASK.
 
@@ -76,10 +76,11 @@ def write_task(
     * `sandbox`: of the program, "none" or "bwrap".
 
     TASK holds the salt, and only you may read it. Raises BfenvError if there is a task already, a
-    workload cannot be loaded, or a number is out of range.
+    workload cannot be loaded, a number is out of range, or there is no bubblewrap.
     """
     check_integer("windows", windows, 1)
-    replace(DEFAULT, sandbox=sandbox)
+    if sandbox != NO_SANDBOX:
+        bubblewrap()
     for workload in workloads:
         count = len(load_workload(workload, split=SPLIT))
         check_integer(f"window_jobs of {workload}", window_jobs, 2, count)
@@ -206,22 +207,23 @@ def _measure(label: str, own: Schedule, easy: Schedule) -> Measured:
 def _summary(
     measured: Sequence[Measured], factor: float
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return metrics and artifacts; beyond STARVES times EASY's longest wait, the score falls."""
+    """Return metrics and artifacts; a program that starves jobs scores below EASY."""
     mean = float(np.exp(np.mean([np.log(one.ratio) for one in measured])))
     starving = max(measured, key=lambda one: one.wait_ratio)
-    score = min(1.0, (STARVES / max(starving.wait_ratio, 1e-9)) ** 2) / mean
+    score, excess = 1 / mean, starving.wait_ratio / STARVES
+    if excess > 1:
+        score = min(score, 1.0) / excess**2
     worst = max(measured, key=lambda one: one.ratio)
     text = (
-        "{0.label}: mean bounded slowdown {0.ratio:.3f} of EASY's, longest wait {0.wait_ratio:.2f}"
+        "{0.label}: mean bounded slowdown {0.ratio:.3f}, longest wait {0.wait_ratio:.2f} of EASY's"
     )
-    ratios = [f"{text.format(one)} of EASY's" for one in measured]
+    ratios = [text.format(one) for one in measured]
     longest = f"{worst.label}:\n{worst.longest}"
     artifacts = {"ratios": "\n".join(ratios), "longest_waits": longest}
-    if starving.wait_ratio > STARVES:
+    if excess > 1:
         artifacts["starvation"] = (
             f"Jobs starve on {starving.label}: the longest wait is {starving.wait_ratio:.1f} times "
-            f"EASY's, above {STARVES:g}, so the score falls by the square of the excess.\n"
-            f"{starving.longest}"
+            f"EASY's, above {STARVES:g}, so the score is below EASY's.\n{starving.longest}"
         )
     metrics = {"combined_score": factor * score, "slowdown_ratio": mean}
     return metrics | {"longest_wait_ratio": starving.wait_ratio}, artifacts

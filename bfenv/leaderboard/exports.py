@@ -1,6 +1,5 @@
 """The public names of `bfenv.leaderboard`, which its `__init__` imports when one is first used."""
 
-from bfenv.leaderboard.evolution import score_program as score_program
 from bfenv.leaderboard.replay import schedule_of as schedule_of
 from bfenv.leaderboard.run import SuiteRun as SuiteRun
 from bfenv.leaderboard.run import run_suite as run_suite

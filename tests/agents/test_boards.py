@@ -14,11 +14,15 @@ BOARDS = ROOT / "docs" / "agents" / "boards"
 
 
 def column(board):
-    """The policies of a board with their mean bounded slowdowns, without marks."""
-    lines = (BOARDS / f"{board}.md").read_text().splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
-    place = cells[0].index("bounded slowdown")
-    return {row[0]: row[place].replace("\\*", "") for row in cells[2:]}
+    """The policies of a board, ranked and below the line, with their mean bounded slowdowns."""
+    found, place = {}, 0
+    for line in (BOARDS / f"{board}.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if cells and cells[0] == "policy":
+            place = cells.index("bounded slowdown")
+        elif cells and not cells[0].startswith("---"):
+            found[cells[0]] = cells[place]
+    return found
 
 
 def measured(suite, policy):

@@ -181,7 +181,7 @@ def crowd():
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"guard": 1.2, "trial": 600}])
-def test_bounds_change_nothing(crowd, order, options):
+def test_selection_changes_nothing(crowd, order, options):
     """Selecting the best job makes the schedule of a sorted queue, with many jobs waiting."""
     selected = bfenv.simulate(crowd, easy(order, **options)).check()
     queued = bfenv.simulate(crowd, easy(order, lookahead=10**6, **options))

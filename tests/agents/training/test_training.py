@@ -119,7 +119,7 @@ def stop(*arguments):
 def test_tensorboard(tmp_path, monkeypatch):
     """TensorBoard gets what progress.csv has, by steps."""
     board = MagicMock()
-    monkeypatch.setattr("bfenv.agents.training.run_folder._summary_writer", lambda: board)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", MagicMock(SummaryWriter=board))
     train(SMALL, tmp_path, tensorboard=True)
     board.assert_called_once_with(str(tmp_path / "tensorboard"))
     written = {call.args for call in board.return_value.add_scalar.call_args_list}

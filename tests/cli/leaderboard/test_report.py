@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
+from bfenv.analysis.formatting import slowdown
 from bfenv.leaderboard.report.ranking import render_markdown
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
@@ -76,6 +77,7 @@ def test_files(run, board, tmp_path):
         (("--html", "nowhere/page.html"), "nowhere"),
         (("--log", "log.swf"), "--log needs --html"),
         (("--metrics", "-f", "csv"), "--metrics"),
+        (("--metric", "p95"), "no row has the metric 'p95'; there are"),
     ],
 )
 def test_bad_options(run, board, tmp_path, monkeypatch, arguments, value):
@@ -84,6 +86,17 @@ def test_bad_options(run, board, tmp_path, monkeypatch, arguments, value):
     status, _, error = run("leaderboard", "report", board, *arguments)
     assert status == 2 and value in error and error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_metric(run, board):
+    """A column has the mean over runs of any metric of the rows."""
+    out = run("leaderboard", "report", board, "-f", "markdown", "--metric", "max_wait")[1]
+    heading, _, *lines = (line for line in out.splitlines() if line.startswith("|"))
+    assert heading.endswith("| max wait |")
+    rows = [row for row in read_leaderboard(board).rows if row.policy == "easy"]
+    mean = sum(row.metrics["max_wait"] for row in rows) / len(rows)
+    (easy,) = (line for line in lines if line.startswith("| easy |"))
+    assert easy.endswith(f"| {slowdown(mean)} |")
 
 
 def test_no_rows(run, tmp_path):

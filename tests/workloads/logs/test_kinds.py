@@ -140,15 +140,16 @@ def test_repeated(tmp_path, form):
     assert (counts, work(trace)) == ({"duplicates": 1}, 3 * PLAIN)
 
 
+@pytest.mark.parametrize("wait", [0, 20])
 @pytest.mark.parametrize("form", ["sacct", "sacct-json", "pbs", "torque", "lsf", "sge"])
-def test_requeued(tmp_path, form):
+def test_requeued(tmp_path, form, wait):
     """Each run of a requeued job is one, submitted when the one before ended; of PBS, by R."""
     first = job(5, kind="R", end=NOON + 500)
-    again = job(5, start=NOON + 520, end=NOON + 600)
+    again = job(5, start=NOON + 500 + wait, end=NOON + 600)
     trace = read(written(tmp_path, form, [job(1), first, again]), form)
     assert (trace.cleaning.requeued, trace.cleaning.dropped) == (1, 0)
-    assert work(trace) == PLAIN + 4 * (390 + 80)
-    assert trace.records[:, [1, 2]].tolist() == [[0, 60], [40, 60], [490, 20]]
+    assert work(trace) == PLAIN + 4 * (390 + 100 - wait)
+    assert trace.records[:, [1, 2]].tolist() == [[0, 60], [40, 60], [490, wait]]
 
 
 @pytest.mark.parametrize("form", WITH_ENDS)
@@ -264,6 +265,7 @@ def test_start_before_submission(tmp_path, form):
     assert counts == {"early_start": 1}
     assert work(trace) == 2 * PLAIN + 4 * 200
     assert trace.records[1, 2] < 0
+    assert imported(tmp_path, form, job(5, start=NOON + 50))[1] == {}  # at its submission
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "swf"])

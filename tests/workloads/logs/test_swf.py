@@ -605,3 +605,22 @@ def test_another_format(tmp_path):
     path = put(tmp_path, "JobID|User|State\n1|ann|COMPLETED\n")
     with refused(bfenv.WorkloadError, path, "bfenv workloads import"):
         bfenv.read_swf(path)
+
+
+def test_rules_of_rlscheduler(tmp_path):
+    """Sizes are the larger field, -1 s is 10 s, 0 s no job; the header has the largest values."""
+    lines = [
+        "; MaxProcs: 8",
+        "1 5 0 -1 2 -1 -1 4 60 -1 5 7 -1 3 -1 -1 -1 -1",
+        "2 6 0 0 8 -1 -1 8 60 9 1 2 -1 4 -1 -1 -1 -1",
+        "3 9 0 90 6 -1 -1 2 60 -1 1 1 -1 1 -1 -1 -1 -1",
+    ]
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join(lines))
+    trace = bfenv.read_swf(path, rules="rlscheduler", overrun="extend")
+    assert trace.jobs.size.tolist() == [4, 6] and trace.runtime.tolist() == [10, 90]
+    assert trace.jobs.estimate.tolist() == [60, 90]
+    assert trace.header[-1] == "LargestValues: 90 9 7 -1 4"
+    assert len(bfenv.read_swf(path)) == 1
+    with pytest.raises(bfenv.WorkloadError, match="rules must be one of"):
+        bfenv.read_swf(path, rules="theirs")
