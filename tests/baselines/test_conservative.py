@@ -74,13 +74,6 @@ def early_end():
     return make(2, (0, 2, 10, 4), (1, 1, 5, 5), (1, 2, 3, 3), (1, 1, 4, 4))
 
 
-def test_one_event_at_a_time_every_completion_lets_jobs_move_up():
-    #  P
-    #  2 |00003333 222      job 3 ends at 8, as expected, and job 2 moves up from 14 to 9
-    #  1 |000011111222
-    assert starts(cons.CONSERVATIVE, early_end(), event_order="pyss") == [0, 4, 9, 4]
-
-
 def test_a_steady_stream_of_short_jobs_starves_a_long_one_unless_delay_counts():
     """The bound of section 8: (3 - 2) / (0.05 x 2 x 3), 3.3 s; then no new job gets ahead."""
     stream = [(second, 1, 2, 2) for second in range(1, 40)]

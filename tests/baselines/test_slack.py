@@ -38,17 +38,6 @@ def test_a_job_is_backfilled_if_it_delays_the_other_by_no_more_than_its_slack(es
     assert starts(relaxed(0.5), 2, (0, 1, 4), (1, 2, 4), (1, 1, estimate)) == expected
 
 
-def test_delays_are_counted_together_from_the_first_reservation():
-    #  P
-    #  3 |      1111
-    #  2 | 222221111       job 2 delays job 1 from 4 to 6, all that it may; job 3 would to 7, which
-    #  1 |0000  111133333  is 1 more than the plan says now and 3 more than it said first
-    result = schedule(relaxed(0.5), 3, (0, 1, 4), (1, 3, 4), (1, 1, 5), (2, 1, 5))
-    assert result.start.tolist() == [0, 6, 1, 10]
-    assert result.records["reservation"].tolist() == [0, 4, 8, 10]
-    assert result.records["guarantee"].tolist() == [2, 6, 10, 12]
-
-
 @st.composite
 def crowds(draw):
     """A small trace with priorities, in which many jobs wait at a time."""
