@@ -193,24 +193,28 @@ def test_multiqueue_equals_its_naive_version(speculation, trace):
 # Invariants
 
 
+BOTH = [multiqueue(**SMALL), easy_speculative(3, 4)]
+of_both = pytest.mark.parametrize("policy", BOTH, ids=lambda policy: policy.name)
+
+
+@of_both
 @pytest.mark.parametrize("order", ["standard", "pyss"])
 @given(trace=workloads())
-def test_a_reservation_once_accepted_is_honoured(order, trace):
-    result = bfenv.simulate(trace, multiqueue(**SMALL), event_order=order).check()
+def test_a_reservation_once_accepted_is_honoured(order, policy, trace):
+    result = bfenv.simulate(trace, policy, event_order=order).check()
     asked = trace.jobs.requested_start > 0
     reserved_start = result.records["reserved_start"]
     assert np.array_equal(result.start[asked], reserved_start[asked])
     assert (reserved_start[~asked] == -1).all()
 
 
+@of_both
 @given(trace=workloads(priorities=2, requests=False))
-def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
-    assert_promises_move_earlier_only(trace, multiqueue(**SMALL))
+def test_a_promise_of_the_highest_priority_is_never_moved_later(policy, trace):
+    assert_promises_move_earlier_only(trace, policy)
 
 
-@pytest.mark.parametrize(
-    "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
-)
+@of_both
 @pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
@@ -219,9 +223,7 @@ def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, poli
     assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, start_over))
 
 
-@pytest.mark.parametrize(
-    "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
-)
+@of_both
 @pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))

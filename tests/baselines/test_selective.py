@@ -56,12 +56,6 @@ def test_with_threshold_zero_it_is_conservative_backfilling(trace):
     assert bfenv.simulate(trace, selective(0)).start.tolist() == expected
 
 
-@given(crowds(), st.sampled_from([SELECTIVE, selective(0)]), st.integers(1, 9))
-def test_it_takes_over_a_busy_machine_and_gets_over_starts_that_are_not_its_own(trace, policy, n):
-    assert (with_another(trace, policy, lambda count: count > n) >= 0).all()
-    assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
-
-
 def test_a_plan_that_agrees_by_accident():
     """A plan is dropped if another policy decided since, even if it still fills the machine."""
     trace = bfenv.make_trace([0, 1, 2, 3], [2, 1, 2, 1], [5, 1, 1, 4], 2, estimate=[5, 2, 2, 4])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.registry import find_policy
 from bfenv.baselines.reservations import NONE
+from bfenv.baselines.selective import SELECTIVE, selective
 from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import now
 from bfenv.core.events import advance, new_cluster
@@ -158,13 +159,12 @@ def with_another(trace, policy, is_turn):
     return cluster.end
 
 
-@given(crowds(), st.sampled_from([SLACK, RELAXED, relaxed(0)]), st.integers(1, 9))
-def test_it_takes_over_a_machine_that_is_busy_already(trace, policy, passes):
-    assert (with_another(trace, policy, lambda count: count > passes) >= 0).all()
+TAKING_OVER = [SLACK, RELAXED, relaxed(0), SELECTIVE, selective(0)]
 
 
-@given(crowds(), st.sampled_from([SLACK, RELAXED, relaxed(0)]))
-def test_it_gets_over_starts_that_are_not_its_own(trace, policy):
+@given(crowds(), st.sampled_from(TAKING_OVER), st.integers(1, 9))
+def test_it_takes_over_a_busy_machine_and_gets_over_starts_that_are_not_its_own(trace, policy, n):
+    assert (with_another(trace, policy, lambda count: count > n) >= 0).all()
     assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
 
 

@@ -14,7 +14,6 @@ from bfenv.core.policy import Policy
 from tests.baselines.test_multiqueue import (
     asking,
     assert_equals_naive,
-    assert_promises_move_earlier_only,
     schedule,
     workloads,
 )
@@ -65,19 +64,6 @@ def test_easy_speculative_equals_its_naive_version(speculation, trace):
 
 
 # Invariants
-
-
-@pytest.mark.parametrize("order", ["standard", "pyss"])
-@given(trace=workloads())
-def test_a_reservation_once_accepted_is_honoured(order, trace):
-    result = bfenv.simulate(trace, easy_speculative(**SMALL), event_order=order).check()
-    asked = trace.jobs.requested_start > 0
-    assert np.array_equal(result.start[asked], result.records["reserved_start"][asked])
-
-
-@given(trace=workloads(priorities=2, requests=False))
-def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
-    assert_promises_move_earlier_only(trace, easy_speculative(**SMALL))
 
 
 @given(trace=workloads(requests=False))

@@ -216,18 +216,6 @@ def test_options_of_reader(folder):
         assert len(bfenv.load_workload("ANL-2009", on_error="skip")) == 8
 
 
-def test_both_grammars(folder):
-    """Options follow the name behind a colon or in parentheses."""
-    one = bfenv.load_workload("lublin", procs=128, jobs=300, load=0.9)
-    assert bfenv.load_workload("lublin:procs=128,jobs=300,load=0.9") is one
-    assert bfenv.load_workload("lublin(procs=128, jobs=300, load=0.9)") is one
-    assert bfenv.load_workload("lublin()") is bfenv.load_workload("lublin")
-    file = bfenv.load_workload("ANL-2009", processors=4, overrun="extend")
-    for name in ("ANL-2009", "ANL-2009.swf", folder / "ANL-2009.swf"):
-        assert bfenv.load_workload(f"{name}:processors=4,overrun=extend") is file
-        assert bfenv.load_workload(f"{name}(processors=4, overrun='extend')") is file
-
-
 @pytest.mark.parametrize("name", ["log:load=9", "log(load=9)", "log (1)", "log:load=9,load=9"])
 def test_path_is_not_parsed(folder, name):
     """The path of an existing file is a path, whatever it looks like."""
