@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv.workloads.requests as rq
 import bfenv.workloads.transform as tr
 from bfenv.workloads import load
 from tests.workloads.refusals import refused
@@ -263,8 +264,8 @@ def test_all_steps(folder):
         "requested_start_share=0.5,max_advance=9,estimates=exact"
     )
     log = bfenv.load_workload("ANL-2009")
-    expected = tr.shaken(tr.with_load(tr.with_estimates(log, "exact"), 0.9), 60, seed=3)
-    expected = tr.with_priorities(expected, 0.75, seed=3)
+    expected = tr.shaken(tr.with_load(rq.with_estimates(log, "exact"), 0.9), 60, seed=3)
+    expected = rq.with_priorities(expected, 0.75, seed=3)
     assert np.array_equal(loaded.jobs.priority, expected.jobs.priority)
     assert np.array_equal(loaded.jobs.submit, expected.jobs.submit)
     assert loaded.name == "ANL-2009+exact@0.9+shaken-60+high-0.75+reserved-0.5"
