@@ -89,14 +89,6 @@ def test_it_is_described_and_found_by_its_name(policy):
     assert bfenv.find_policy(policy.name) is policy
 
 
-@pytest.mark.parametrize(
-    "expression",
-    ["easy(order=wfp3, lookahead=100)", "multiqueue(bounds=(500, 10000), speculation=0)", "los()"],
-)
-def test_a_family_makes_policies_from_expressions(expression):
-    bfenv.simulate(workload(), expression).check()
-
-
 @every_policy
 @given(trace=small_traces(), seed=st.integers(0, 3))
 @settings(max_examples=25)

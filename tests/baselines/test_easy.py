@@ -7,18 +7,11 @@ import pytest
 from hypothesis import given
 
 import bfenv
-from bfenv.core.cluster import start, waiting
-from bfenv.core.events import advance, commit_starts, new_cluster
+from bfenv.core.cluster import waiting
 from bfenv.core.profile import shadow
+from tests.baselines.test_los import thesis_machine
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import machine as naive
-
-
-def schedule(policy, processors, *jobs, **options):
-    """Starts of jobs (submit, size, estimate, runtime)."""
-    submit, size, estimate, runtime = zip(*jobs, strict=True)
-    trace = bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
-    return bfenv.simulate(trace, policy, **options).check().start.tolist()
 
 
 def test_the_schedule_of_the_thesis_in_table_1_1_is_that_of_fcfs():
@@ -39,36 +32,10 @@ def test_the_schedule_of_the_thesis_in_table_1_1_is_that_of_fcfs():
     assert metrics["utilization"] == 0.70
 
 
-def test_easy_does_better_on_the_jobs_of_table_1_1():
-    #  P
-    #  5 |114433      job 4 fits in before job 3, which waits for job 2
-    #  4 |114433
-    #  3 |114433
-    #  2 |222233
-    #  1 |2222
-    assert schedule("easy", 5, (0, 3, 2, 2), (0, 2, 4, 4), (0, 4, 2, 2), (0, 3, 2, 2)) == [
-        0,
-        0,
-        4,
-        2,
-    ]
-
-
-def thesis_machine():
-    """Shmueli 2003, Figure 3.1: machine 10 at t = 25, size 5 runs for 3 more, five jobs wait."""
-    trace = bfenv.make_trace([22, 25, 25, 25, 25, 25], [5, 7, 2, 1, 2, 3], [6, 4, 2, 6, 4, 5], 10)
-    cluster, jobs, truth = new_cluster(trace)
-    advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
-    advance(cluster, jobs, truth)
-    commit_starts(cluster, jobs, truth)
-    return cluster, jobs
-
-
 def test_shadow_time_and_extra_nodes_of_the_theses_figures_3_2_and_3_4():
-    cluster, jobs = thesis_machine()
+    cluster, trace = thesis_machine()
     assert waiting(cluster).tolist() == [1, 2, 3, 4, 5]
-    assert tuple(shadow(cluster, jobs, 1)) == (28, 3)
+    assert tuple(shadow(cluster, trace.jobs, 1)) == (28, 3)
 
 
 @given(small_traces())

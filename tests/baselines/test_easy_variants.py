@@ -25,14 +25,6 @@ from tests.oracles.outages import around
 NAMED = {policy.name: policy for policy in POLICIES}
 
 
-def starts(policy, processors, *jobs, **options):
-    """Starts of jobs (submit, size, estimate, runtime[, user])."""
-    submit, size, estimate, runtime, *user = zip(*jobs, strict=True)
-    user = user[0] if user else None
-    trace = bfenv.make_trace(submit, size, runtime, processors, estimate=estimate, user=user)
-    return bfenv.simulate(trace, policy, **options).check().start.tolist()
-
-
 # Scenarios ----------------------------------------------------------------------------------
 
 
@@ -45,13 +37,6 @@ def test_started_in_the_pass():
     policy = easy()
     policy.decide(cluster, jobs, policy.memory(jobs, 2, np.random.default_rng(0)))
     assert started(cluster).tolist() == [0, 1]
-
-
-def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival():
-    jobs = (1, 2, 5, 5), (1, 2, 5, 5), (2, 1, 2, 2), (2, 1, 2, 2), (2, 1, 2, 2)
-    endless = make_easy(backfill="aged-sjf", weight=1e308)
-    with np.errstate(over="ignore"):  # uncompiled, numpy warns
-        assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
 
 
 def test_line_is_overwritten():

@@ -59,105 +59,6 @@ def chosen(policy, cluster, trace):
     return jobs
 
 
-def printed(m, k, sutil=True):
-    """A plane as the thesis prints it, columns j = 1 .. n: util_sutil, ^ bypassed, < selected."""
-
-    def cell(i, j):
-        need = f"_{m.sutil[i, j, k]}" if sutil else ""
-        markers = "<" * bool(m.selected[i, j, k]) + "^" * bool(m.bypassed[i, j, k])
-        return f"{m.util[i, j, k]}{need}{markers}"
-
-    rows, columns, _ = m.util.shape
-    return [" ".join(cell(i, j) for j in range(1, columns)) for i in range(1, rows)]
-
-
-def test_row_and_column_zero_are_zeros_as_in_tables_3_1_and_3_3():
-    m = table(SIZES, SSIZES, FREE, EXTRA)
-    assert m.util.shape == (6, 6, 4)
-    for values in m:
-        assert not values[0].any()
-        assert not values[:, 0].any()
-
-
-def test_table_3_2_of_the_basic_algorithm():
-    assert printed(table(SIZES, SSIZES, FREE, 0), 0, sutil=False) == [
-        "0^ 0^ 0^ 0^ 0^",
-        "0^ 2< 2< 2< 2<",
-        "0^ 2^ 2^ 2^ 2^",
-        "0^ 2^ 2^ 2^ 2^",
-        "0^ 2^ 2^ 2^ 2^",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("k", "plane"),
-    [
-        (
-            0,
-            [
-                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
-                "0_0^ 2_0< 2_0< 2_0< 2_0<",
-                "0_0^ 2_0^ 2_0^ 2_0^ 2_0^",
-                "0_0^ 2_0^ 2_0^ 2_0^ 2_0^",
-                "0_0^ 2_0^ 2_0^ 2_0^ 2_0^",
-            ],
-        ),
-        (
-            1,
-            [
-                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
-                "0_0^ 2_0< 2_0< 2_0< 2_0<",
-                "1_1< 2_0^ 3_1< 3_1< 3_1<",
-                "1_1^ 2_0^ 3_1^ 3_1^ 3_1^",
-                "1_1^ 2_0^ 3_1^ 3_1^ 3_1^",
-            ],
-        ),
-        (
-            2,
-            [
-                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
-                "0_0^ 2_0< 2_0< 2_0< 2_0<",
-                "1_1< 2_0^ 3_1< 3_1< 3_1<",
-                "1_1^ 2_0^ 3_1^ 4_2< 4_2<",
-                "1_1^ 2_0^ 3_1^ 4_2^ 4_2^",
-            ],
-        ),
-        (
-            3,
-            [
-                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
-                "0_0^ 2_0< 2_0< 2_0< 2_0<",
-                "1_1< 2_0^ 3_1< 3_1< 3_1<",
-                "1_1^ 2_0^ 3_1^ 4_2< 5_3<",
-                "1_1^ 2_0^ 3_1^ 4_2^ 5_3<^",
-            ],
-        ),
-    ],
-)
-def test_tables_3_4_to_3_7_of_the_full_algorithm(k, plane):
-    assert printed(table(SIZES, SSIZES, FREE, EXTRA), k) == plane
-
-
-def test_the_optimized_queue_of_table_3_8_gives_the_same_rows_without_the_first():
-    cluster, trace = thesis_machine()
-    memory = los().memory(trace.jobs, 10, None)
-    rows = module.examine(cluster, trace.jobs, memory, 28, 3)
-    assert memory.candidate[:rows].tolist() == [2, 3, 4, 5]
-    assert memory.size[:rows].tolist() == [2, 1, 2, 3]
-    assert memory.ssize[:rows].tolist() == [0, 1, 2, 3]
-    whole = table(SIZES, SSIZES, FREE, EXTRA)
-    for values, expected in zip(table(SIZES[1:], SSIZES[1:], FREE, EXTRA), whole, strict=True):
-        np.testing.assert_array_equal(values[1:], expected[2:])
-
-
-def test_candidates():
-    """Jobs that alone need more than the extra nodes are no candidates."""
-    cluster, trace = thesis_machine()
-    memory = los().memory(trace.jobs, 10, None)
-    rows = module.examine(cluster, trace.jobs, memory, 28, 1)
-    assert memory.candidate[:rows].tolist() == [2, 3]
-
-
 def test_filled_rows():
     """Rows are filled until all processors are used without extra nodes."""
     memory = los().memory(thesis_machine()[1].jobs, 10, None)
@@ -229,19 +130,6 @@ def test_the_options_of_the_documentation_page_are_those_of_the_policy():
         if algorithms[0].isdigit():
             assert policy.source == f"Shmueli 2003, Algorithms {algorithms}"
     assert len(options) == 7
-
-
-def test_the_whole_schedule_of_the_running_example():
-    #  P
-    # 10 |   4444  55555    t = 25: jobs 2, 3 and 4 use all that is free
-    #  9 |   4444  55555    t = 28: the head, job 1, starts at its shadow time
-    #  8 |   33333355555    t = 31: job 5 fits, for 4 and 3 have ended
-    #  7 |   22 1111
-    #  6 |   22 1111
-    # 1-5|0000001111
-    #    22 25 28
-    _, trace = thesis_machine()
-    assert bfenv.simulate(trace, los()).check().start.tolist() == [22, 28, 25, 25, 25, 31]
 
 
 def schedule(policy, processors, *jobs):

@@ -155,16 +155,6 @@ def test_idle_processors_move_to_the_partition_that_lacks_them():
     assert result.records["reassigned"].tolist() == [0, 1, 0, 2, 3]
 
 
-def test_a_job_as_large_as_the_machine_does_not_starve():
-    #  P
-    #  3 |0000000000111...   job 1 needs the machine and is promised 10
-    #  2 |0000000000111...
-    #  1 |.22223333.111...   jobs 4 and 5 (both queue 1) would end at 11 and 12: they wait, job 5
-    #                        too, though it would end by the start of the pivot of its own queue
-    jobs = (0, 2, 10, 10), (1, 3, 20, 20), (1, 1, 4, 4), (5, 1, 4, 4), (7, 1, 4, 4), (8, 1, 4, 4)
-    assert starts(QUEUES, 3, *jobs) == [0, 10, 1, 5, 30, 30]
-
-
 def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
     #  P
     #  3 |..........                    222233333...   job 2 (queue 1) is promised 30; job 3
@@ -173,45 +163,6 @@ def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
     jobs = (0, 2, 10, 10), (0, 2, 20, 20), (1, 3, 4, 4), (2, 1, 40, 40)
     assert starts(QUEUES, 3, *jobs) == [0, 10, 30, 34]
     assert starts(easy_speculative(speculation=0), 3, *jobs) == [0, 10, 42, 2]
-
-
-def test_a_high_priority_pivot_delays_a_low_priority_pivot_of_another_queue():
-    jobs = (0, 2, 4, 4), (1, 2, 3, 3), (2, 2, 8, 8)
-    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 1]) == [0, 12, 4]
-    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 0]) == [0, 4, 7]
-
-
-def test_a_low_priority_job_that_delays_no_pivot_is_backfilled():
-    jobs = (0, 2, 9, 9), (1, 3, 3, 3), (1, 1, 8, 8), (1, 1, 30, 30)
-    #  job 1 (size 3 of 4) is promised 9: one processor is extra for job 3, behind job 2
-    assert starts(QUEUES, 4, *jobs, priority=[1, 1, 0, 0]) == [0, 9, 1, 1]
-
-
-def test_a_reservation_in_the_future_blocks_a_long_job_and_not_a_short_one():
-    #  P
-    #  2 |.1111.....000022222...   job 0 is promised 10 .. 14; job 2 would run from 1 to 21
-    #  1 |..........0000
-    jobs = (0, 2, 4, 4), (1, 1, 4, 4), (1, 1, 20, 20)
-    result = schedule(QUEUES, 2, *jobs, requested_start=[10, 0, 0])
-    assert result.start.tolist() == [10, 1, 14]
-    assert result.records["reserved_start"].tolist() == [10, -1, -1]
-
-
-def test_a_reservation_behind_another_is_missed_and_keeps_its_promise():
-    #  P
-    #  2 |00111.2222   jobs 1 and 2 both ask, at 1, for 2; job 0 was expected to hold a processor
-    #  1 |      2222   until 6, and job 2 starts at the promised 6, where nothing ends any more
-    jobs = (0, 1, 6, 2), (1, 1, 3, 3), (1, 2, 4, 4)
-    result = schedule(QUEUES, 2, *jobs, requested_start=[0, 2, 2])
-    assert result.start.tolist() == [0, 2, 6]
-    assert result.records["reserved_start"].tolist() == [-1, 2, 6]
-    missed = result.start > result.trace.jobs.requested_start
-    assert missed[1:].tolist() == [False, True]
-
-
-def test_a_reservation_is_accepted_before_anybody_of_its_instant_starts():
-    #  job 0 (6 s) arrives with a request for 5 .. 8 and would be in its way
-    assert starts(QUEUES, 1, (0, 1, 6, 6), (0, 1, 3, 3), requested_start=[0, 5]) == [8, 5]
 
 
 def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
@@ -242,24 +193,28 @@ def test_multiqueue_equals_its_naive_version(speculation, trace):
 # Invariants
 
 
+BOTH = [multiqueue(**SMALL), easy_speculative(3, 4)]
+of_both = pytest.mark.parametrize("policy", BOTH, ids=lambda policy: policy.name)
+
+
+@of_both
 @pytest.mark.parametrize("order", ["standard", "pyss"])
 @given(trace=workloads())
-def test_a_reservation_once_accepted_is_honoured(order, trace):
-    result = bfenv.simulate(trace, multiqueue(**SMALL), event_order=order).check()
+def test_a_reservation_once_accepted_is_honoured(order, policy, trace):
+    result = bfenv.simulate(trace, policy, event_order=order).check()
     asked = trace.jobs.requested_start > 0
     reserved_start = result.records["reserved_start"]
     assert np.array_equal(result.start[asked], reserved_start[asked])
     assert (reserved_start[~asked] == -1).all()
 
 
+@of_both
 @given(trace=workloads(priorities=2, requests=False))
-def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
-    assert_promises_move_earlier_only(trace, multiqueue(**SMALL))
+def test_a_promise_of_the_highest_priority_is_never_moved_later(policy, trace):
+    assert_promises_move_earlier_only(trace, policy)
 
 
-@pytest.mark.parametrize(
-    "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
-)
+@of_both
 @pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
@@ -268,9 +223,7 @@ def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, poli
     assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, start_over))
 
 
-@pytest.mark.parametrize(
-    "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
-)
+@of_both
 @pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))

@@ -30,18 +30,6 @@ def test_a_job_has_a_reservation_once_its_slowdown_exceeds_the_threshold():
     assert result.records["guarantee"].tolist() == [-1, 12, -1, -1, -1, 18, -1]
 
 
-def test_a_reserved_job_starts_on_its_second_though_no_job_ends_then():
-    #  P
-    #  2 |0033333  22222  at first job 0 is to run until 10, job 1 until 4, and jobs 2 (size 2) and
-    #  1 |1111     22222  3 (size 1) are promised 10 and 4; job 0 ends at 2: job 2, by its turn
-    #                     placed first, moves up to where job 3 was to end, then 3 moves up as well
-    submit, size, runtime, estimate = [0] * 4, [1, 1, 2, 1], [2, 4, 5, 5], [10, 4, 5, 5]
-    trace = bfenv.make_trace(submit, size, runtime, 2, estimate=estimate)
-    result = bfenv.simulate(trace, selective(0)).check()
-    assert result.records["guarantee"].tolist() == [0, 0, 10, 4]
-    assert result.start.tolist() == [0, 0, 9, 2]
-
-
 THRESHOLD = st.sampled_from([0, 1, 1.5, 2, 4, 1000])
 
 
@@ -66,12 +54,6 @@ def test_no_job_starts_later_than_its_reservation(trace, threshold):
 def test_with_threshold_zero_it_is_conservative_backfilling(trace):
     expected = bfenv.simulate(trace, "conservative").start.tolist()
     assert bfenv.simulate(trace, selective(0)).start.tolist() == expected
-
-
-@given(crowds(), st.sampled_from([SELECTIVE, selective(0)]), st.integers(1, 9))
-def test_it_takes_over_a_busy_machine_and_gets_over_starts_that_are_not_its_own(trace, policy, n):
-    assert (with_another(trace, policy, lambda count: count > n) >= 0).all()
-    assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
 
 
 def test_a_plan_that_agrees_by_accident():

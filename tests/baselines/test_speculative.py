@@ -14,9 +14,7 @@ from bfenv.core.policy import Policy
 from tests.baselines.test_multiqueue import (
     asking,
     assert_equals_naive,
-    assert_promises_move_earlier_only,
     schedule,
-    starts,
     workloads,
 )
 from tests.conftest import log, small_traces
@@ -38,29 +36,6 @@ def test_a_trial_waits_for_processors_and_then_delays_backfilling():
     assert result.start.tolist() == [0, 7, 16, 1]
 
 
-def test_a_trial_does_not_delay_the_head():
-    #  P
-    #  2 |00001111ttt   job 1, the head, is promised 4: job 2 has one processor until then, and
-    #  1 |....1111222   its trial would take 3 s from 2 on
-    jobs = (0, 1, 4, 4), (1, 2, 4, 4), (2, 1, 9, 9)
-    result = schedule(TRIED, 2, *jobs)
-    assert result.trial_start.tolist() == [-1, -1, 8]
-    assert result.start.tolist() == [0, 4, 11]
-    assert schedule(TRIED, 2, *jobs[:2], (1, 1, 9, 9)).trial_start[2] == 1  # over by 4
-
-
-def test_a_trial_moves_to_an_earlier_time_when_jobs_end_early():
-    jobs = (0, 2, 9, 2), (1, 2, 9, 3)
-    #  job 0 succeeds in its trial after 2 s; job 1 was to be tried at 3
-    result = schedule(TRIED, 2, *jobs)
-    assert (result.start.tolist(), result.trial_end.tolist()) == ([0, 2], [-1, -1])
-
-
-def test_a_job_with_a_requested_start_is_not_tried():
-    result = schedule(TRIED, 2, (0, 2, 9, 9), requested_start=[5])
-    assert (result.start[0], result.trial_end[0]) == (5, -1)
-
-
 def test_a_trial_is_over_when_a_reservation_begins():
     #  P
     #  1 |ttt..1111100000   job 0 is tried at 0 and job 1 promised 5
@@ -69,12 +44,6 @@ def test_a_trial_is_over_when_a_reservation_begins():
     assert (result.trial_start[0], result.start.tolist()) == (0, [10, 5])
     soon = schedule(TRIED, 1, *jobs, requested_start=[0, 2])  # before the trial would be over
     assert (soon.trial_start[0], soon.start.tolist()) == (7, [10, 2])
-
-
-def test_extra_processors_are_used_up():
-    #  the head (size 3) starts at 4 and leaves one for job 2, not for job 3 as well
-    jobs = (0, 2, 4, 4), (1, 3, 4, 4), (2, 1, 6, 6), (2, 1, 6, 6)
-    assert starts(TRIED, 4, *jobs) == [0, 4, 2, 8]
 
 
 # Against EASY and the naive version
@@ -95,19 +64,6 @@ def test_easy_speculative_equals_its_naive_version(speculation, trace):
 
 
 # Invariants
-
-
-@pytest.mark.parametrize("order", ["standard", "pyss"])
-@given(trace=workloads())
-def test_a_reservation_once_accepted_is_honoured(order, trace):
-    result = bfenv.simulate(trace, easy_speculative(**SMALL), event_order=order).check()
-    asked = trace.jobs.requested_start > 0
-    assert np.array_equal(result.start[asked], result.records["reserved_start"][asked])
-
-
-@given(trace=workloads(priorities=2, requests=False))
-def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
-    assert_promises_move_earlier_only(trace, easy_speculative(**SMALL))
 
 
 @given(trace=workloads(requests=False))

@@ -33,17 +33,6 @@ def test_version(run):
     assert out.startswith("bfenv ") and "numba" in out
 
 
-def test_as_a_module():
-    """`python -m bfenv` is the command."""
-    words = [sys.executable, "-m", "bfenv"]
-    done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("bfenv ")
-    done = subprocess.run(
-        [*words, "evaluate", "policies", "nothing"], capture_output=True, text=True
-    )
-    assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
-
-
 INTERRUPT = """
 import os, signal
 
@@ -135,15 +124,6 @@ def test_workload_is_an_argument(run, command, option):
     assert re.search(f"as in `bfenv {command} (WORKLOAD|LOG)", err)
 
 
-def test_further_argument(run):
-    """A second argument is refused where a command takes one."""
-    status, _, err = run("evaluate", "bound", "lublin", "extra")
-    assert (status, err) == (
-        2,
-        "bfenv: evaluate bound takes no further argument 'extra'; see --help\n",
-    )
-
-
 def test_short_help(run):
     """-h is --help, of every command."""
     for words in ([], ["evaluate"], ["leaderboard", "run"]):
@@ -175,10 +155,10 @@ COMMANDS = [" ".join(words) for words in walk(APP) if words]
 GROUPS = ["", *(name for name in COMMANDS if any(one.startswith(f"{name} ") for one in COMMANDS))]
 # Examples that need files of a long computation, a download, a live Slurm, or much time.
 NOT_RUN = {
-    "agents card", "apply", "check", "check conformance", "evaluate bound", "gantt", "leaderboard bound",
-    "leaderboard export", "leaderboard report", "leaderboard verify", "report", "search",
-    "train", "train curves", "workloads fetch", "workloads import",
-    "workloads info", "warm",
+    "agents card", "apply", "check", "check conformance", "evaluate bound", "gantt",
+    "leaderboard bound", "leaderboard export", "leaderboard report", "leaderboard verify", "report",
+    "search", "train", "train curves", "workloads fetch", "workloads import", "workloads info",
+    "warm",
 }  # fmt: skip
 
 

@@ -210,11 +210,3 @@ def test_errors(run, arguments, named):
     *notes, error = err.splitlines()
     assert (status, out) == (2, "") and named in error
     assert all("plays the split" in note for note in notes) and len(notes) < 2
-
-
-def test_trust(run, tmp_path):
-    """A saved model is opened only if it is trusted."""
-    path = tmp_path / "model.zip"
-    path.write_bytes(b"")
-    status, _, err = run("evaluate", "--agent", path)
-    assert status == 2 and "no card" in err

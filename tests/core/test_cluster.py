@@ -139,18 +139,6 @@ def test_trial_goes_on():
     assert (int(c.now(cluster)), cluster.end[0]) == (6, 6)
 
 
-def test_second_trial():
-    """Later, a job cannot have another trial."""
-    cluster, jobs, truth = machine((0, 1, 9, 6), (5, 1, 9, 9))
-    advance(cluster, jobs, truth)
-    c.try_start(cluster, jobs, 0, 3)
-    advance(cluster, jobs, truth)
-    advance(cluster, jobs, truth)
-    assert state(cluster) == {"now": 5, "free": 4, "waiting": [0, 1], "running": []}
-    with pytest.raises(ValueError, match="has had its trial"):
-        c.try_start(cluster, jobs, 0, 3)
-
-
 def test_a_trial_that_was_refused_can_be_made_later():
     cluster, jobs, truth = machine((0, 3, 5, 5), (0, 2, 9, 5))
     advance(cluster, jobs, truth)
@@ -161,14 +149,6 @@ def test_a_trial_that_was_refused_can_be_made_later():
     advance(cluster, jobs, truth)
     c.try_start(cluster, jobs, 1, 3)
     assert cluster.trial_start[1] == 5
-
-
-def test_a_trial_that_is_long_enough_is_the_job_itself():
-    cluster, jobs, truth = machine((0, 1, 9, 3))
-    advance(cluster, jobs, truth)
-    c.try_start(cluster, jobs, 0, 3)
-    advance(cluster, jobs, truth)
-    assert (cluster.end[0], cluster.trial_end[0]) == (3, -1)
 
 
 def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
@@ -194,16 +174,6 @@ def test_a_trial_no_shorter_than_the_estimate_is_a_start():
     assert cluster.trial_start[0] == -1
     with pytest.raises(ValueError):
         c.try_start(cluster, jobs, 0, 0)
-
-
-def test_a_killed_trial_returns_to_the_middle_of_the_queue():
-    jobs_ = [(0, 1, 20, 20) for _ in range(5)]
-    cluster, jobs, truth = machine(*jobs_, processors=5)
-    advance(cluster, jobs, truth)
-    c.start(cluster, jobs, 4)
-    c.try_start(cluster, jobs, 2, 3)
-    advance(cluster, jobs, truth)
-    assert c.waiting(cluster).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("order", ["standard", "pyss"])
@@ -257,23 +227,6 @@ def test_nothing_happens_at_the_horizon_or_beyond():
     assert advance(cluster, jobs, truth)
     assert not advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 0, "free": 4, "waiting": [0], "running": []}
-
-
-def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed():
-    #  job 0 is expected to end at 4 and does; job 1 arrives at 4 and finds its processors free
-    trace = bfenv.make_trace([0, 0, 4], [2, 2, 3], [4, 4, 1], 4, estimate=[4, 8, 1])
-    cluster, jobs, truth = new_cluster(trace, event_order="pyss")
-    jobs = jobs
-    passes = []
-    while advance(cluster, jobs, truth):
-        passes.append(state(cluster))
-        for job in c.waiting(cluster):
-            if c.may_start(cluster, jobs, job):
-                c.start(cluster, jobs, job)
-    assert [p["now"] for p in passes] == [0, 0, 4, 4, 4, 5]
-    assert passes[2] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
-    assert passes[3] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
-    assert passes[4] == {"now": 4, "free": 4, "waiting": [2], "running": []}
 
 
 def test_one_event_at_a_time_more_ends_than_processors():

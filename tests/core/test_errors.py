@@ -39,22 +39,6 @@ def test_pickle(error):
     assert "\n" not in str(error)
 
 
-def test_illegal_start():
-    """An illegal start is a fault of the policy: its job, its time, its reason."""
-    error = IllegalStartError(3, 70, "needs 3 processors; free: 1", "mine")
-    assert isinstance(error, PolicyError)
-    assert (error.job, error.time, error.policy) == (3, 70, "mine")
-    assert str(error).startswith("mine: illegal start of job 3 at 70 s: it needs 3 processors")
-    assert str(IllegalStartError(3, 70, "x")).startswith("illegal start of job 3")
-
-
-def test_starvation():
-    """Starvation is a fault of the policy that holds the jobs and names the first."""
-    error = StarvationError([4, 5], "mine")
-    assert isinstance(error, PolicyError) and error.jobs == [4, 5]
-    assert str(error).startswith("mine leaves 2 jobs") and "job 4" in error.reason
-
-
 @pytest.mark.parametrize(
     ("name", "known", "hint"),
     [
@@ -75,14 +59,8 @@ def test_unknown_name(name, known, hint):
 
 
 SUBMIT = [0, 0, 0, 0, 3, 50]
-
-
 SIZE = [2, 3, 1, 1, 1, 1]
-
-
 RUNTIME = [9, 9, 9, 9, 9, 9]
-
-
 REQUESTED = [0, 0, 40, 0, 0, 0]
 
 
@@ -137,15 +115,6 @@ def test_none(machine):
     with pytest.raises(ValueError):
         start(cluster, jobs, 4)
     assert find_illegal_start(cluster, jobs).job == 4
-    assert find_illegal_start(cluster, jobs) is None
-
-
-def test_forgotten(machine):
-    """An illegal start that the policy has caught is forgotten in the next pass."""
-    cluster, jobs, truth = machine
-    with pytest.raises(ValueError):
-        start(cluster, jobs, 0)
-    assert advance(cluster, jobs, truth)
     assert find_illegal_start(cluster, jobs) is None
 
 

@@ -44,25 +44,6 @@ def test_drained():
     assert starts("fcfs", (12, 1, 1, 1), outages=outages) == [20]
 
 
-def test_shorter_jobs_pass():
-    """While the machine drains, jobs that end in time start, whatever the queue's order."""
-    assert starts("fcfs", (0, 1, 30, 5), (0, 2, 8, 8), outages=[(10, 20, 4)]) == [20, 0]
-
-
-def test_part():
-    """Where part of the machine stays in service, jobs use it, one after the other if need be."""
-    outages = [(10, 20, 3)]
-    assert starts("easy", (0, 1, 30, 30), (0, 1, 30, 30), outages=outages) == [0, 20]
-    assert starts("easy", (0, 1, 9, 9), (0, 3, 10, 10), outages=outages) == [0, 0]
-
-
-def test_running_outage():
-    """An outage that goes on is a job that ends when it does: the head is promised that time."""
-    # Two of four processors are out; the head needs all at 20, and the last job would delay it.
-    jobs = (0, 4, 5, 5), (1, 1, 30, 30), (1, 2, 19, 19)
-    assert starts("easy", *jobs, outages=[(0, 20, 2)]) == [20, 25, 1]
-
-
 @given(small_traces(outages=True), st.sampled_from([Fcfs, Easy]))
 @settings(max_examples=100)
 def test_oracle(trace, policy):

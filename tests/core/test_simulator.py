@@ -16,7 +16,7 @@ from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.events import advance
 from bfenv.core.jobs import make_trace
 from bfenv.core.kernel import kernel
-from tests.conftest import as_naive, small_traces
+from tests.conftest import small_traces
 
 
 def greedy(cluster, jobs, memory):
@@ -140,18 +140,6 @@ def test_caught_illegal_start():
     assert not isinstance(caught.value, bfenv.PolicyError)
 
 
-def test_own_faults():
-    """An error in the policy's own code is not reported as an illegal start."""
-
-    def broken(cluster, jobs, memory):
-        int("one")
-
-    trace = bfenv.make_trace([0], [1], [1], 1)
-    with pytest.raises(ValueError, match="invalid literal") as caught:
-        bfenv.simulate(trace, bfenv.Policy(name="broken", decide=broken))
-    assert not isinstance(caught.value, bfenv.PolicyError)
-
-
 def test_wake_ups_are_scheduling_passes():
     times = []
 
@@ -184,20 +172,6 @@ def test_the_seed_is_the_seed_of_the_memory():
         bfenv.simulate(trace, policy, seed)
     first, _, again, _, other, _ = seen
     assert first == again == np.random.default_rng(3).random(3).tolist() != other
-
-
-@pytest.mark.parametrize("order", ["standard", "pyss"])
-@given(trace=small_traces())
-def test_every_schedule_is_possible(order, trace):
-    for policy in ("fcfs", "easy"):
-        bfenv.simulate(trace, policy, event_order=order).check()
-
-
-def test_the_naive_jobs_are_those_of_the_trace():
-    trace = bfenv.make_trace([0, 2], [1, 2], [3, 4], 5, estimate=[6, 7])
-    jobs, processors = as_naive(trace)
-    assert processors == 5
-    assert (jobs[1].submit, jobs[1].size, jobs[1].estimate, jobs[1].runtime) == (2, 2, 7, 4)
 
 
 def test_watch():

@@ -57,16 +57,6 @@ def test_deep_guard():
     assert masks[0] == masks[1]
 
 
-def test_just_in_time():
-    """A job that ends at the shadow time may start, one that ends a second later may not."""
-    #  At 1 job 0 holds 2 of 4 processors until 10, when job 1 needs 3 and leaves one for job 4.
-    trace = bfenv.make_trace([0, 1, 1, 1, 1], [2, 3, 2, 2, 1], [10, 5, 9, 10, 99], 4)
-    env = whole(trace, window=4, reservations=1)
-    env.reset(seed=0)
-    *_, info = env.step(0)
-    assert info["now"] == 1 and info["action_mask"].tolist() == [0, 1, 0, 1, 1]
-
-
 @given(small_traces(jobs=8, requested_starts=True))
 @settings(max_examples=150)
 def test_features_agree(trace):

@@ -259,22 +259,6 @@ def test_one_waiting_job():
     assert cluster["backlog"] == pytest.approx(log_time(6 / 2))
 
 
-def test_two_waiting_jobs():
-    """One more that waits is seen in its row and in the sums, and the head stays the oldest."""
-    trace = bfenv.make_trace([0, 1, 1], [2, 1, 2], [9, 5, 4], 2, estimate=[10, 6, 4])
-    env = whole(trace, idle="every_pass", window=2)
-    env.reset(seed=0)
-    observation = env.step(0)[0]
-    assert observation["queue"][:, 0].tolist() == [1, 1]
-    rows = [named(QUEUE, row) for row in observation["queue"]]
-    assert [row["head"] for row in rows] == [1, 0]
-    assert [row["within_extra"] for row in rows] == [1, 0]
-    cluster = named((*CLUSTER, *PASS), observation["cluster"])
-    assert cluster["queue"] == pytest.approx(log_count(2))
-    assert cluster["backlog"] == pytest.approx(log_time((6 + 2 * 4) / 2))
-    assert cluster["outside"] == 0
-
-
 def test_chosen_head():
     """The head is the chosen job, with its own extra nodes, although an older one waits."""
     #  At 1 one of 3 processors is free. At 10 job 1 (2) would leave one, and job 2 (3) none.
@@ -319,20 +303,6 @@ def test_time_of_day():
     seen = [env.reset(seed=0)[0]["cluster"][columns]]
     seen.append(env.step(0)[0]["cluster"][columns])
     assert np.allclose(seen, [[1, 0], [-1, 0]], atol=1e-6)
-
-
-def test_just_enough():
-    """A job that just fits, just ends by the shadow time or just needs the extra nodes, does so."""
-    #  machine 4 at t = 1: job 0 (size 2) is expected to end at 10, and the head, job 1, needs 3
-    #  then: shadow time 10, one extra node
-    trace = bfenv.make_trace([0, 1, 1, 1, 1], [2, 3, 2, 1, 3], [10, 5, 9, 10, 9], 4)
-    env = whole(trace, idle="every_pass")
-    env.reset(seed=0)
-    observation, *_, info = env.step(0)
-    assert info["now"] == 1
-    names = ["fits", "before_shadow", "within_extra"]
-    rows = [named(QUEUE, row) for row in observation["queue"][1:4]]
-    assert [[row[name] for name in names] for row in rows] == [[1, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
 def test_requested_start():
@@ -387,27 +357,3 @@ def test_small_window():
     assert observation["queue"][:, len(QUEUE)].tolist() == [0.5, 0.75]
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
     assert cluster["outside"] == pytest.approx(1 / 3)
-
-
-@pytest.mark.parametrize(("estimate", "later"), [(60, 1.0), (61, 0.5)])
-def test_profile_edge(estimate, later):
-    """A job that is expected to end just as far ahead as a step of the profile has ended there."""
-    trace = bfenv.make_trace([0, 0], [1, 1], [estimate, 5], 2)
-    env = whole(trace, window=2)
-    env.reset(seed=0)
-    observation, *_, info = env.step(0)  # the other job still fits, so the clock stands
-    assert info["now"] == 0
-    assert observation["profile"][:3].tolist() == [0.5, later, 1.0]
-
-
-def test_profile_counts_every_running_job():
-    """All jobs that are expected to have ended by a step of the profile are free there."""
-    trace = bfenv.make_trace([0] * 4, [1, 1, 2, 1], [10, 60, 100, 1], 5)
-    env = whole(trace, window=4)
-    env.reset(seed=0)
-    for _ in range(3):
-        observation, *_, info = env.step(0)  # the next job; the last one still fits
-    assert info["now"] == 0 and AHEAD[:4].tolist() == [0, 60, 81, 108]
-    assert observation["profile"][:4].tolist() == pytest.approx([0.2, 0.6, 0.6, 1.0])
-    next_end = named((*CLUSTER, *PASS), observation["cluster"])["next_end"]
-    assert next_end == pytest.approx(log_time(10))

@@ -223,15 +223,6 @@ def test_drained():
     assert env.cluster.start[:3].tolist() == [0, -1, 0]
 
 
-def test_room_of_the_head():
-    """A start may not take what the head needs beside an outage, if the head may start now."""
-    # Of 4 processors 2 go at 10. Both jobs would run into that, and alone each leaves enough.
-    trace = bfenv.make_trace([0, 0], [2, 1], [20, 20], 4, outages=(Outage(10, 15, 2),))
-    for depth, mask in ((0, [1, 1, 1]), (1, [1, 0, 0]), ("all", [1, 0, 0])):
-        env = whole(trace, window=2, reservations=depth)
-        assert env.reset(seed=0)[1]["action_mask"].tolist() == mask
-
-
 def test_next_in_line():
     """A job that leaves too little beside what has started is passed over in search of the head."""
     # Of 4 processors 2 go at 10. Beside job 0, job 1 leaves too little, and job 2 does not fit.

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
-from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import expected_ends, now, running, waiting
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.features import QUEUE, TRIAL
@@ -41,16 +40,6 @@ def test_by_hand():
     assert info["metrics"]["longest_wait"] == 3
     assert info["metrics"]["charged_jobs"] == 0
     assert sum(rewards) == pytest.approx(-info["metrics"]["mean_bounded_slowdown"])
-
-
-def test_trial_that_does_not_fit():
-    """Each job's row says whether its own trial is legal."""
-    trace = bfenv.make_trace([0, 0, 0], [1, 1, 2], [9, 9, 9], 2)
-    env = whole(trace, window=3, trial_limit=2)
-    env.reset(seed=0)
-    observation, *_, info = env.step(0)
-    assert info["action_mask"].tolist() == [1, 0, 0, 1, 1, 0, 0]
-    assert observation["queue"][:2, len(QUEUE) + 1].tolist() == [1, 0]
 
 
 @given(
@@ -125,21 +114,6 @@ def head_start(trace, cluster, head, ends):
         if trace.processors - busy >= trace.jobs.size[head]:
             return time
     raise AssertionError("the machine is too small")
-
-
-@given(small_traces(jobs=10))
-@settings(max_examples=60)
-def test_policy(trace):
-    """A policy that tries jobs replays to the schedule of `simulate`, trials included."""
-    policy = find_policy("easy-speculative(speculation=2, tried_above=2)")
-    schedule = bfenv.simulate(trace, policy)
-    env = whole(trace, window=10, idle="every_pass", trial_limit=2)
-    play(env, PolicyAgent(policy, env))
-    cluster = env.cluster
-    assert cluster.start.tolist() == schedule.start.tolist()
-    assert cluster.trial_end.tolist() == schedule.trial_end.tolist()
-    killed = schedule.trial_end >= 0  # a schedule has no trial of a job that ended on trial
-    assert cluster.trial_start[killed].tolist() == schedule.trial_start[killed].tolist()
 
 
 def test_truncation():

@@ -63,21 +63,6 @@ def test_three_jobs_are_ordered_as_by_hand(order, expected):
     assert "".join("ABC"[job] for job in ranked(order, 100, A, B, C)) == expected
 
 
-@pytest.mark.parametrize("order", ["f1", "f2", "f3", "f4"])
-def test_submitted_together_the_smaller_demand_comes_first_by_f1_to_f4(order):
-    assert ranked(order, 100, (10, 4, 900), (10, 4, 100)) == [1, 0]
-    assert ranked(order, 100, (10, 4, 100), (10, 3, 100)) == [1, 0]
-
-
-def test_a_serial_job_that_has_waited_precedes_all_parallel_ones_in_unicef():
-    assert ranked("unicef", 1000, (0, 2, 1), (999, 1, 10**5)) == [1, 0]
-
-
-@pytest.mark.parametrize("order", [name for name in p.ORDERS if not p.ORDERS[name].stochastic])
-def test_equal_jobs_keep_the_order_of_their_indices(order):
-    assert ranked(order, 100, *[(10, 2, 30)] * 5) == [0, 1, 2, 3, 4]
-
-
 def test_a_day_is_how_long_a_job_may_be_overtaken_by_new_ones_of_a_minute():
     """Zotkin et al. 2000, section 8: delay = (r - r_min) / (weight r_min r), at most a day here."""
     longest = 10**9  # seconds

@@ -119,15 +119,6 @@ def test_notes_of_agents(tmp_path, monkeypatch):
     assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says null"
 
 
-def test_no_hash(copy):
-    """A row without the hash of its schedule is not the one that a run makes."""
-    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
-    row = json.loads(path.read_text())
-    del row["schedule_hash"]
-    path.write_text(json.dumps(row))
-    assert found(copy, sample=None)["run again", WRONG] == "schedule_hash differs"
-
-
 def test_a_forged_schedule_is_found(copy):
     """A schedule other than the row's is found, even a possible one."""
     one, other = sorted((copy / "schedules").glob("*_lublin-32*.npz"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv.workloads.requests as rq
 import bfenv.workloads.transform as tr
 from bfenv.workloads import load
 from tests.workloads.refusals import refused
@@ -216,18 +217,6 @@ def test_options_of_reader(folder):
         assert len(bfenv.load_workload("ANL-2009", on_error="skip")) == 8
 
 
-def test_both_grammars(folder):
-    """Options follow the name behind a colon or in parentheses."""
-    one = bfenv.load_workload("lublin", procs=128, jobs=300, load=0.9)
-    assert bfenv.load_workload("lublin:procs=128,jobs=300,load=0.9") is one
-    assert bfenv.load_workload("lublin(procs=128, jobs=300, load=0.9)") is one
-    assert bfenv.load_workload("lublin()") is bfenv.load_workload("lublin")
-    file = bfenv.load_workload("ANL-2009", processors=4, overrun="extend")
-    for name in ("ANL-2009", "ANL-2009.swf", folder / "ANL-2009.swf"):
-        assert bfenv.load_workload(f"{name}:processors=4,overrun=extend") is file
-        assert bfenv.load_workload(f"{name}(processors=4, overrun='extend')") is file
-
-
 @pytest.mark.parametrize("name", ["log:load=9", "log(load=9)", "log (1)", "log:load=9,load=9"])
 def test_path_is_not_parsed(folder, name):
     """The path of an existing file is a path, whatever it looks like."""
@@ -275,8 +264,8 @@ def test_all_steps(folder):
         "requested_start_share=0.5,max_advance=9,estimates=exact"
     )
     log = bfenv.load_workload("ANL-2009")
-    expected = tr.shaken(tr.with_load(tr.with_estimates(log, "exact"), 0.9), 60, seed=3)
-    expected = tr.with_priorities(expected, 0.75, seed=3)
+    expected = tr.shaken(tr.with_load(rq.with_estimates(log, "exact"), 0.9), 60, seed=3)
+    expected = rq.with_priorities(expected, 0.75, seed=3)
     assert np.array_equal(loaded.jobs.priority, expected.jobs.priority)
     assert np.array_equal(loaded.jobs.submit, expected.jobs.submit)
     assert loaded.name == "ANL-2009+exact@0.9+shaken-60+high-0.75+reserved-0.5"

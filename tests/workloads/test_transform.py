@@ -209,14 +209,6 @@ def test_jobs_that_are_not_there(first_job, job_count):
 # Splits
 
 
-def test_splits_are_shares_of_the_time_not_of_the_jobs():
-    one = trace([0, 1, 2, 3, 4, 5, 50, 59, 60, 99, 100])
-    assert tr.split_range(one, "train") == (0, 6)
-    assert tr.split_range(one, "validation") == (6, 8)
-    assert tr.split_range(one, "test") == (8, 11)
-    assert tr.split_range(one, "all") == (0, 11)
-
-
 def parts(one):
     """The ranges of the splits; an empty one where a split has no job."""
     ranges = {}
@@ -242,15 +234,6 @@ def test_splits_are_disjoint_in_order_and_cover_the_trace(submit):
         for job in range(*ranges.get(split, (0, 0))):
             assert low * span <= 10 * (submit[job] - submit[0])
             assert 10 * (submit[job] - submit[0]) < high * span or split == "test"
-
-
-def test_jobs_of_the_same_second_are_in_the_same_part():
-    ranges = parts(trace([0, 50, 50, 50, 60, 60, 100]))
-    assert ranges == {"train": (0, 1), "validation": (1, 4), "test": (4, 7), "all": (0, 7)}
-
-
-def test_a_single_job_is_there_to_test():
-    assert parts(trace([5])) == {"test": (0, 1), "all": (0, 1)}
 
 
 def test_unknown_split():

@@ -194,11 +194,6 @@ def test_a_typed_sample_has_the_figures_of_the_program(processors):
     assert outside(mean_figures(processors, typed=True), TYPED_PROGRAM[processors]) == {}
 
 
-def test_batch_jobs_have_their_exact_share_of_a_typed_sample():
-    # Arrival rates 1/3516.93 and 1/619.30 per second; sd of one run 0.0065.
-    assert abs(mean_figures(128, typed=True)["batch"] - 0.1497) <= 0.0065
-
-
 def test_the_load_grows_with_the_machine_as_the_formulas_say():
     # 3 % is the sd of one run's load.
     for processors, load in ((64, 0.598), (512, 0.960), (1024, 1.020)):
@@ -343,12 +338,6 @@ def test_a_machine_that_is_no_power_of_two_is_filled_and_not_exceeded():
     share = 0.14 * (0.576 * (u_hi - 6.5) + 0.18 * (u_hi - math.log2(99.5))) / 2.5
     error = math.sqrt(share * (1 - share) / JOBS)
     assert abs((sample.size == 100).mean() - share) <= 4 * error
-
-
-def test_on_one_processor_every_job_is_serial():
-    for typed in (False, True):
-        sample = lublin.generate(1000, 1, np.random.default_rng(0), typed=typed)
-        assert np.all(sample.size == 1)
 
 
 def test_interactive_jobs_stay_small_on_a_large_machine():

@@ -82,12 +82,6 @@ def test_short_sample():
     assert np.mean(np.concatenate(values) == 64_800) == pytest.approx(0.217, abs=0.04)
 
 
-@pytest.mark.parametrize("procs", [1, 3, 100_000])
-def test_machine_sizes(procs):
-    """Jobs fit a machine of one processor, and of many."""
-    assert lublin(procs=procs, **SMALL).jobs.size.max() <= procs
-
-
 def test_shares():
     """The shares of serial jobs and of powers of two are as given."""
     size = lublin(p_serial=0.6, p_pow2=0.4, jobs=4000, procs=64).jobs.size
