@@ -43,16 +43,7 @@ from bfenv.core.errors import IllegalStartError, PolicyError
 from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.events import add_instant, advance, allocate, next_event, shown, submit
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import (
-    ESTIMATE,
-    FOREVER,
-    REQUESTED_START,
-    SIZE,
-    SUBMIT,
-    USER,
-    Jobs,
-    Outage,
-)
+from bfenv.core.jobs import ESTIMATE, FOREVER, REQUESTED_START, SIZE, SUBMIT, USER, Jobs, Outage
 from bfenv.core.kernel import compiled_for, kernel
 from bfenv.core.policy import Policy, new_memory, plans_for
 from bfenv.knowledge.arrivals import Arrivals

@@ -266,9 +266,7 @@ def los(
 
 LOS = los()
 LOS_BASIC = replace(
-    los(basic=True),
-    name="los-basic",
-    summary="los with jobs only that end by the shadow time",
+    los(basic=True), name="los-basic", summary="los with jobs only that end by the shadow time"
 )
 LOS_SELECTED_FIRST = replace(
     los(selected_first=True),
