@@ -85,7 +85,10 @@ def read_squeue(path: str | os.PathLike[str]) -> Snapshot:
     if not "".join(lines).lstrip().startswith("{"):
         return snapshot_of(path, lines)
     content, _ = read_json(path)
-    found = [_from_json(path, job) for job in _listed(path, content)]
+    jobs = content.get("jobs") if isinstance(content, dict) else None
+    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
+        raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
+    found = [_from_json(path, job) for job in jobs]
     return _snapshot(path, found, _amount(content.get("last_update")))
 
 
@@ -158,13 +161,6 @@ def _tasks(text: str) -> int:
         first, _, last = span.partition("-")
         count += len(range(int(first), int(last or first) + 1, int(step or 1)))
     return count
-
-
-def _listed(path: Any, content: Any) -> list[dict[str, Any]]:
-    jobs = content.get("jobs") if isinstance(content, dict) else None
-    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
-        raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
-    return jobs
 
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
