@@ -10,9 +10,8 @@ EASY++ predicts, are filled from the run's own history (`recall`).
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -270,7 +269,7 @@ class _Room:
             memory = recall(memory, users)
         state, ahead = cluster.state, float(FIRST_LOOK)
         now = int(self._machine.cluster.state[c.NOW])
-        with self._naming_illegal_start():
+        try:
             while True:
                 state[c.HORIZON] = min(FOREVER // 2, now + int(ahead))
                 if self._outages:
@@ -285,19 +284,13 @@ class _Room:
                 if all_started or nothing_left or state[c.HORIZON] == FOREVER // 2:
                     return
                 ahead *= LOOK_FURTHER
-
-    @contextmanager
-    def _naming_illegal_start(self) -> Iterator[None]:
-        """Name an illegal start by the number that the job has in the trace."""
-        try:
-            yield
         except ValueError as error:
-            illegal = find_illegal_start(self.cluster, Jobs(*self._requests), self._policy.name)
+            illegal = find_illegal_start(cluster, Jobs(*self._requests), policy.name)
             if illegal is None:  # a fault of the policy's own code
                 raise
             known = 0 <= illegal.job < len(self._machine.job)
-            job = int(self._machine.job[illegal.job]) if known else illegal.job
-            raise IllegalStartError(job, illegal.time, illegal.reason, self._policy.name) from error
+            job = int(self._machine.job[illegal.job]) if known else illegal.job  # as in the trace
+            raise IllegalStartError(job, illegal.time, illegal.reason, policy.name) from error
 
 
 @kernel

@@ -278,9 +278,10 @@ def forecaster_of_queue(
         raise BfenvError(
             f"{squeue}: running jobs use {used:,} processors of a machine that has {processors:,}"
         )
+    apart = Counter(why for one in snapshot.apart for why in APART if one.reason.startswith(why))
     notes = [
         f"left out, because of {reason}: {counted(count, 'job')}"
-        for reason, count in sorted(Counter(map(_why_apart, snapshot.apart)).items())
+        for reason, count in sorted(apart.items())
     ]
     origin, numbers = 0, dict[str, int]()
     past, start, runtime = np.zeros((6, 0), dtype=np.int64), np.zeros(0, np.int64), None
@@ -332,10 +333,6 @@ def forecaster_of_queue(
         Path(squeue).name, known, policy, joined([]), futures, seed, threads,
         asked, planner, tuple(notes),
     )  # fmt: skip
-
-
-def _why_apart(entry: Entry) -> str:
-    return next(reason for reason in APART if entry.reason.startswith(reason))
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
