@@ -92,13 +92,9 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    order: Order,
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
     weight: float | None,
-) -> Memory:
+) -> Memory:  # fmt: skip
     """Return the plan of an empty machine."""
     return Memory(
         rs.new_reservations(jobs, processors),

@@ -88,13 +88,9 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    order: Order,
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
     weight: float | None,
-) -> Memory:
+) -> Memory:  # fmt: skip
     """Return room for all jobs."""
     count = len(jobs.submit)
     return Memory(

@@ -65,8 +65,8 @@ def known_machine(cluster: c.Cluster, jobs: Jobs) -> KnownMachine:
     copy = c.Cluster(
         state=state,
         queue=np.append(np.zeros(runs, dtype=np.int64), np.searchsorted(job, np.sort(queue))),
-        running=_padded(np.searchsorted(job, c.running(cluster)), most),
-        expected_end=_padded(c.expected_ends(cluster), most),
+        running=_longer(np.searchsorted(job, c.running(cluster)), most - runs, 0),
+        expected_end=_longer(c.expected_ends(cluster), most - runs, 0),
         started=np.zeros(most, dtype=np.int64),
         finished=np.zeros(most, dtype=np.int64),
         start=cluster.start[job],
@@ -412,10 +412,6 @@ def _read_only(requests: np.ndarray) -> np.ndarray:
     """Freeze a table, as a trace's is: kernels are compiled for either."""
     requests.flags.writeable = False
     return requests
-
-
-def _padded(values: np.ndarray, length: int) -> np.ndarray:
-    return _longer(values, length - len(values), 0)
 
 
 def _longer(values: np.ndarray, room: int, value: int) -> np.ndarray:
