@@ -125,11 +125,18 @@ def _consider(cluster, jobs, memory, job):
         if pivot_start_time == now(cluster):  # line 6a
             _start(cluster, jobs, memory, job)
             memory.pivot[p] = NONE
-    elif jobs.size[job] <= free(cluster):  # lines 4, 5 and 7: of any partition
-        profile, size, limit = memory.promises.profile, jobs.size[job], jobs.estimate[job]
-        if fits(profile, size, limit, now(cluster)):
-            reserve(profile, size, now(cluster), now(cluster) + limit)
-            _start(cluster, jobs, memory, job)
+    elif _delays_no_pivot(cluster, jobs, memory, job):  # lines 7a to 7c
+        profile, time = memory.promises.profile, now(cluster)
+        reserve(profile, jobs.size[job], time, time + jobs.estimate[job])
+        _start(cluster, jobs, memory, job)
+
+
+@kernel
+def _delays_no_pivot(cluster, jobs, memory, job):
+    """Lines 4, 5 and 7: return whether idle and extra processors of any partition are enough."""
+    return jobs.size[job] <= free(cluster) and fits(
+        memory.promises.profile, jobs.size[job], jobs.estimate[job], now(cluster)
+    )
 
 
 @kernel
