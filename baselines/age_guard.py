@@ -46,11 +46,7 @@ PERIOD = 10 * MINUTE
 CORRECTED_SHARE = 8  # what is not certain is corrected after this part of the time it covers
 NONE, BACKLOG, SCALED_BACKLOG, CORRECTED_EASY = range(4)
 # What limits are multiples of
-GUARDS = {
-    "corrected_easy": CORRECTED_EASY,
-    "backlog": BACKLOG,
-    "scaled_backlog": SCALED_BACKLOG,
-}
+GUARDS = {"corrected_easy": CORRECTED_EASY, "backlog": BACKLOG, "scaled_backlog": SCALED_BACKLOG}
 # Indices into AgeGuard.state
 STATE = (
     WAITING_WORK, LARGEST_WORK, LONGEST_WAIT, EXPECTED_WAIT, EXPECTED_AT, RUNTIMES, ESTIMATES,

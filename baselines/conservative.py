@@ -92,13 +92,9 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    order: Order,
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
     weight: float | None,
-) -> Memory:
+) -> Memory:  # fmt: skip
     """Return the plan of an empty machine."""
     return Memory(
         rs.new_reservations(jobs, processors),
@@ -161,23 +157,18 @@ CONSERVATIVE = replace(
     summary="a reservation for every job, never put off",
     source="Feitelson and Weil 1998; " + _SECTION + "2, Table 9 (BF)",
 )
-CONSERVATIVE_SJF = replace(
-    conservative("sjf"),
-    name="conservative-sjf",
-    summary="conservative; after early completions the shortest jobs move up first",
-    source=_SECTION + "6, Table 9 (LSBF)",
-)
-CONSERVATIVE_RANDOM = replace(
-    conservative("random"),
-    name="conservative-random",
-    summary="conservative; after early completions jobs move up in random order",
-    source=_SECTION + "6, Table 9 (RBF)",
-)
-CONSERVATIVE_RANDOM_SJF = replace(
-    conservative("random-sjf"),
-    name="conservative-random-sjf",
-    summary="conservative; jobs move up in random order, the shorter with better chances",
-    source=_SECTION + "6, Table 9 (RLBF)",
+CONSERVATIVE_SJF, CONSERVATIVE_RANDOM, CONSERVATIVE_RANDOM_SJF = (
+    replace(
+        conservative(order),
+        name=f"conservative-{order}",
+        summary=f"conservative; {how}",
+        source=_SECTION + f"6, Table 9 ({label})",
+    )
+    for order, how, label in (
+        ("sjf", "after early completions the shortest jobs move up first", "LSBF"),
+        ("random", "after early completions jobs move up in random order", "RBF"),
+        ("random-sjf", "jobs move up in random order, the shorter with better chances", "RLBF"),
+    )
 )
 POLICIES = (CONSERVATIVE, CONSERVATIVE_SJF, CONSERVATIVE_RANDOM, CONSERVATIVE_RANDOM_SJF)
 FAMILIES = (conservative,)

@@ -88,13 +88,9 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    order: Order,
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
     weight: float | None,
-) -> Memory:
+) -> Memory:  # fmt: skip
     """Return room for all jobs."""
     count = len(jobs.submit)
     return Memory(
@@ -130,44 +126,23 @@ def replan_policy(
     )
 
 
-CONSERVATIVE_REPLAN = replan_policy(
-    find_order("fcfs"),
-    name="conservative-replan",
-    summary="plans all jobs from scratch at every pass, in order of arrival",
-    source=_SECTION + ", Table 10 (FIFO-backfilling)",
-)
-CONSERVATIVE_REPLAN_SJF = replan_policy(
-    find_order("sjf"),
-    name="conservative-replan-sjf",
-    summary="plans all jobs from scratch at every pass, the shortest first",
-    source=_SECTION + ", Table 10 (shortest-first)",
-)
-CONSERVATIVE_REPLAN_RANDOM = replan_policy(
-    find_order("random"),
-    name="conservative-replan-random",
-    summary="plans all jobs from scratch at every pass, in random order",
-    source=_SECTION + ", Table 10 (randomized)",
-)
-CONSERVATIVE_REPLAN_RANDOM_SJF = replan_policy(
-    find_order("random-sjf"),
-    name="conservative-replan-random-sjf",
-    summary="plans all jobs from scratch at every pass, in random order favouring short jobs",
-    source=_SECTION + ", Table 10 (combination)",
-)
-CONSERVATIVE_REPLAN_AGED_SJF = replan_policy(
-    find_order("aged-sjf"),
-    name="conservative-replan-aged-sjf",
-    summary="plans all jobs from scratch at every pass, by 1 / estimate + weight x delay",
-    source=_SECTION + ", first criterion against starvation",
-)
-CONSERVATIVE_REPLAN_AGED_RANDOM = replan_policy(
-    find_order("aged-random"),
-    name="conservative-replan-aged-random",
-    summary="plans all jobs from scratch at every pass, by random number + weight x delay",
-    source=_SECTION + ", second criterion against starvation",
-)
 POLICIES = (
     CONSERVATIVE_REPLAN, CONSERVATIVE_REPLAN_SJF, CONSERVATIVE_REPLAN_RANDOM,
     CONSERVATIVE_REPLAN_RANDOM_SJF, CONSERVATIVE_REPLAN_AGED_SJF, CONSERVATIVE_REPLAN_AGED_RANDOM,
+) = tuple(
+    replan_policy(
+        find_order(order),
+        name="conservative-replan" if order == "fcfs" else f"conservative-replan-{order}",
+        summary=f"plans all jobs from scratch at every pass, {how}",
+        source=f"{_SECTION}, {place}",
+    )
+    for order, how, place in (
+        ("fcfs", "in order of arrival", "Table 10 (FIFO-backfilling)"),
+        ("sjf", "the shortest first", "Table 10 (shortest-first)"),
+        ("random", "in random order", "Table 10 (randomized)"),
+        ("random-sjf", "in random order favouring short jobs", "Table 10 (combination)"),
+        ("aged-sjf", "by 1 / estimate + weight x delay", "first criterion against starvation"),
+        ("aged-random", "by random number + weight x delay", "second criterion against starvation"),
+    )
 )  # fmt: skip
 FAMILIES = ()

@@ -51,9 +51,7 @@ class Memory(NamedTuple):
     reservations: np.ndarray  # (1,) int64 jobs
     shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
     last_pass: np.ndarray  # (1,) int64 in which deadlines were given, see `new_from`
-    believed: (
-        np.ndarray
-    )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
+    believed: np.ndarray  # (n,) int64 seconds that a backfilled job is believed to run; or (0,)
     cautious: np.ndarray  # (1,) bool: the head is past the age limit and has a reservation, even
     # under a policy without reservations
     trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job

@@ -10,49 +10,21 @@ EASY++ predicts, are filled from the run's own history (`recall`).
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import cpu_count
 
-from bfenv.core.cluster import (
-    FREE,
-    HORIZON,
-    LAST_JOB,
-    NEXT_JOB,
-    NOW,
-    OFFENDER,
-    PASSES,
-    PROCESSORS,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    RUNNING,
-    STATE,
-    WAKE,
-    Cluster,
-    expected_ends,
-    running,
-    waiting,
-)
+import bfenv.core.cluster as c
 from bfenv.core.detour import run_around
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import IllegalStartError, PolicyError
 from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.events import add_instant, advance, allocate, next_event, shown, submit
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import (
-    ESTIMATE,
-    FOREVER,
-    REQUESTED_START,
-    SIZE,
-    SUBMIT,
-    USER,
-    Jobs,
-    Outage,
-)
+from bfenv.core.jobs import ESTIMATE, FOREVER, REQUESTED_START, SIZE, SUBMIT, USER, Jobs, Outage
 from bfenv.core.kernel import compiled_for, kernel
 from bfenv.core.policy import Policy, new_memory, plans_for
 from bfenv.knowledge.arrivals import Arrivals
@@ -69,32 +41,32 @@ class KnownMachine(NamedTuple):
 
     job: np.ndarray  # (k,) int64: numbers in the trace; -1, -2 and so on if not in it
     requests: np.ndarray  # (6, k) int64, see `Trace.requests`
-    cluster: Cluster  # the machine, where they are numbered 0 .. k - 1
+    cluster: c.Cluster  # the machine, where they are numbered 0 .. k - 1
 
 
-def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
+def known_machine(cluster: c.Cluster, jobs: Jobs) -> KnownMachine:
     """Copy what is known of a machine before the starts of a scheduling pass."""
-    queue = waiting(cluster)
+    queue = c.waiting(cluster)
     queue = queue[cluster.start[queue] < 0]
-    job = np.sort(np.concatenate([running(cluster), queue]))
-    count, time = len(job), int(cluster.state[NOW])
-    runs = len(running(cluster))
-    most = max(runs, min(count, int(cluster.state[PROCESSORS])))
-    state = np.zeros(STATE, dtype=np.int64)
-    state[[NOW, FREE, PROCESSORS]] = cluster.state[[NOW, FREE, PROCESSORS]]
+    job = np.sort(np.concatenate([c.running(cluster), queue]))
+    count, time = len(job), int(cluster.state[c.NOW])
+    runs = len(c.running(cluster))
+    most = max(runs, min(count, int(cluster.state[c.PROCESSORS])))
+    state = np.zeros(c.STATE, dtype=np.int64)
+    state[[c.NOW, c.FREE, c.PROCESSORS]] = cluster.state[[c.NOW, c.FREE, c.PROCESSORS]]
     # A job whose trial ends returns to the queue, so there is a place before it for each that runs.
-    state[[QUEUE_BEGIN, QUEUE_END]] = runs, count
-    state[RUNNING] = runs
-    state[[NEXT_JOB, LAST_JOB]] = count
-    state[HORIZON] = FOREVER
-    state[WAKE] = time  # `advance` makes the first pass now
-    state[OFFENDER] = -1
-    state[PASSES] = 1  # a policy without a memory has missed a pass: it looks at all jobs
-    copy = Cluster(
+    state[[c.QUEUE_BEGIN, c.QUEUE_END]] = runs, count
+    state[c.RUNNING] = runs
+    state[[c.NEXT_JOB, c.LAST_JOB]] = count
+    state[c.HORIZON] = FOREVER
+    state[c.WAKE] = time  # `advance` makes the first pass now
+    state[c.OFFENDER] = -1
+    state[c.PASSES] = 1  # a policy without a memory has missed a pass: it looks at all jobs
+    copy = c.Cluster(
         state=state,
         queue=np.append(np.zeros(runs, dtype=np.int64), np.searchsorted(job, np.sort(queue))),
-        running=_padded(np.searchsorted(job, running(cluster)), most),
-        expected_end=_padded(expected_ends(cluster), most),
+        running=_longer(np.searchsorted(job, c.running(cluster)), most - runs, 0),
+        expected_end=_longer(c.expected_ends(cluster), most - runs, 0),
         started=np.zeros(most, dtype=np.int64),
         finished=np.zeros(most, dtype=np.int64),
         start=cluster.start[job],
@@ -108,7 +80,7 @@ def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
 
 def cluster_at(
     time: int, requests: np.ndarray, start: np.ndarray, end: np.ndarray, processors: int
-) -> Cluster:
+) -> c.Cluster:
     """Make a machine on which jobs are known to have started and ended at these times.
 
     It need not be one that the policies of this package could have reached: if its jobs use more
@@ -126,16 +98,16 @@ def cluster_at(
     kill_time[run] = np.maximum(kill_time[run], time + 1)  # it has outlived its limit
     run = run[np.lexsort((start[run], kill_time[run]))]
     queue = np.flatnonzero(start < 0)
-    state = np.zeros(STATE, dtype=np.int64)
-    state[[NOW, PROCESSORS]] = time, processors
-    state[FREE] = processors - requests[SIZE, run].sum()
-    state[QUEUE_END], state[RUNNING] = len(queue), len(run)
-    state[[NEXT_JOB, LAST_JOB]] = count
-    state[[HORIZON, WAKE]] = FOREVER
-    state[OFFENDER] = -1
+    state = np.zeros(c.STATE, dtype=np.int64)
+    state[[c.NOW, c.PROCESSORS]] = time, processors
+    state[c.FREE] = processors - requests[SIZE, run].sum()
+    state[c.QUEUE_END], state[c.RUNNING] = len(queue), len(run)
+    state[[c.NEXT_JOB, c.LAST_JOB]] = count
+    state[[c.HORIZON, c.WAKE]] = FOREVER
+    state[c.OFFENDER] = -1
     none = np.zeros(len(run), dtype=np.int64)
     never = np.full(count, -1)
-    return Cluster(
+    return c.Cluster(
         state, queue, run, kill_time[run], none, none.copy(), start, end, kill_time, never,
         never.copy(),
     )  # fmt: skip
@@ -149,15 +121,15 @@ def with_waiting(machine: KnownMachine, requests: np.ndarray) -> KnownMachine:
     count = requests.shape[1]
     known, old = len(machine.job), machine.cluster
     state = old.state.copy()
-    state[QUEUE_END] += count
-    state[[NEXT_JOB, LAST_JOB]] += count
-    most = min(count, max(0, int(state[PROCESSORS]) - len(old.running)))
-    queue = np.append(old.queue[: old.state[QUEUE_END]], known + np.arange(count))
+    state[c.QUEUE_END] += count
+    state[[c.NEXT_JOB, c.LAST_JOB]] += count
+    most = min(count, max(0, int(state[c.PROCESSORS]) - len(old.running)))
+    queue = np.append(old.queue[: old.state[c.QUEUE_END]], known + np.arange(count))
     per_run = (_longer(column, most, 0) for column in old[2:6])
     per_job = (_longer(column, count, -1) for column in old[6:])
     table = _read_only(np.concatenate([machine.requests, requests], axis=1))
     job = np.append(machine.job, -1 - np.arange(count))
-    return KnownMachine(job, table, Cluster(state, queue, *per_run, *per_job))
+    return KnownMachine(job, table, c.Cluster(state, queue, *per_run, *per_job))
 
 
 def run_futures(
@@ -261,7 +233,7 @@ class _Room:
             asks = asks or bool(arrivals.requests[REQUESTED_START].any())
         # The largest placeholders that any future of this machine needs.
         self._placeholder = np.array(
-            [FOREVER, machine.cluster.state[PROCESSORS], 1, users, 0, int(asks)]
+            [FOREVER, machine.cluster.state[c.PROCESSORS], 1, users, 0, int(asks)]
         )
         self._runtime = np.zeros(count, dtype=np.int64)
         tables = self._requests.view(), self._runtime.view()
@@ -292,14 +264,14 @@ class _Room:
     ) -> None:
         """Run the policy until the jobs have started, and write their starts."""
         policy, cluster, jobs, truth = self._policy, self.cluster, self.jobs, self.truth
-        memory = new_memory(policy, jobs, int(cluster.state[PROCESSORS]), seed)
+        memory = new_memory(policy, jobs, int(cluster.state[c.PROCESSORS]), seed)
         if users is not None and memory != ():
             memory = recall(memory, users)
         state, ahead = cluster.state, float(FIRST_LOOK)
-        now = int(self._machine.cluster.state[NOW])
-        with self._naming_illegal_start():
+        now = int(self._machine.cluster.state[c.NOW])
+        try:
             while True:
-                state[HORIZON] = min(FOREVER // 2, now + int(ahead))
+                state[c.HORIZON] = min(FOREVER // 2, now + int(ahead))
                 if self._outages:
                     run_around(policy, cluster, jobs, truth, memory, self._outages, in_thread=False)
                 elif policy.run is not None:
@@ -309,22 +281,16 @@ class _Room:
                         policy.decide(cluster, jobs, memory)
                 all_started = self._call("note", _note_starts, cluster, asked, starts)
                 nothing_left = self._call("next", next_event, cluster, truth) == FOREVER
-                if all_started or nothing_left or state[HORIZON] == FOREVER // 2:
+                if all_started or nothing_left or state[c.HORIZON] == FOREVER // 2:
                     return
                 ahead *= LOOK_FURTHER
-
-    @contextmanager
-    def _naming_illegal_start(self) -> Iterator[None]:
-        """Name an illegal start by the number that the job has in the trace."""
-        try:
-            yield
         except ValueError as error:
-            illegal = find_illegal_start(self.cluster, Jobs(*self._requests), self._policy.name)
+            illegal = find_illegal_start(cluster, Jobs(*self._requests), policy.name)
             if illegal is None:  # a fault of the policy's own code
                 raise
             known = 0 <= illegal.job < len(self._machine.job)
-            job = int(self._machine.job[illegal.job]) if known else illegal.job
-            raise IllegalStartError(job, illegal.time, illegal.reason, self._policy.name) from error
+            job = int(self._machine.job[illegal.job]) if known else illegal.job  # as in the trace
+            raise IllegalStartError(job, illegal.time, illegal.reason, policy.name) from error
 
 
 @kernel
@@ -336,9 +302,9 @@ def _open(
     known, count, rows = len(machine.start), len(runtime), len(placeholder)
     for i in range(len(machine.state)):
         cluster.state[i] = machine.state[i]
-    for i in range(machine.state[QUEUE_END]):
+    for i in range(machine.state[c.QUEUE_END]):
         cluster.queue[i] = machine.queue[i]
-    for i in range(machine.state[RUNNING]):
+    for i in range(machine.state[c.RUNNING]):
         cluster.running[i] = machine.running[i]
         cluster.expected_end[i] = machine.expected_end[i]
     for job in range(known):
@@ -362,7 +328,7 @@ def _open(
             ran = arrivals.runtime[model] if place < 0 else sampled[place]
             runtime[job] = min(ran, requests[ESTIMATE, job])
             job += 1
-    cluster.state[LAST_JOB] = job
+    cluster.state[c.LAST_JOB] = job
     for job in range(known, count + 1):
         for row in range(rows):
             truth.known[row, job] = placeholder[row]
@@ -372,13 +338,13 @@ def _open(
             cluster.trial_start[job] = cluster.trial_end[job] = -1
     heap = EventHeap(truth.event_time, truth.event_entry, truth.event_count)
     heap.length[0] = 0
-    for i in range(machine.state[RUNNING]):
+    for i in range(machine.state[c.RUNNING]):
         job = machine.running[i]
         end = min(machine.start[job] + sampled[job], machine.kill_time[job])
-        push(heap, max(end, machine.state[NOW] + 1), job)
-    for i in range(machine.state[QUEUE_BEGIN], machine.state[QUEUE_END]):
+        push(heap, max(end, machine.state[c.NOW] + 1), job)
+    for i in range(machine.state[c.QUEUE_BEGIN], machine.state[c.QUEUE_END]):
         job = machine.queue[i]
-        if requests[REQUESTED_START, job] > machine.state[NOW]:
+        if requests[REQUESTED_START, job] > machine.state[c.NOW]:
             push(heap, requests[REQUESTED_START, job], ~job)
     for job in range(first_outage, last_outage):
         runtime[job] = requests[ESTIMATE, job]
@@ -422,7 +388,7 @@ def recall(memory: T, users: UserHistory) -> T:
     return memory
 
 
-def future_events(cluster: Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[Any, Any]:
+def future_events(cluster: c.Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[Any, Any]:
     """Return the events to come if jobs have these runtimes, before the starts of a pass.
 
     Args:
@@ -433,7 +399,7 @@ def future_events(cluster: Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[An
         tuple of np.ndarray: Times and entries, (e,) int64 each, in the order of
         `bfenv.core.events.Truth`: a heap.
     """
-    run, queue, time = running(cluster), waiting(cluster), cluster.state[NOW]
+    run, queue, time = c.running(cluster), c.waiting(cluster), cluster.state[c.NOW]
     later = queue[jobs.requested_start[queue] > time]
     end = np.minimum(cluster.start[run] + runtime[run], cluster.kill_time[run])
     events = np.concatenate([end, jobs.requested_start[later]])
@@ -446,10 +412,6 @@ def _read_only(requests: np.ndarray) -> np.ndarray:
     """Freeze a table, as a trace's is: kernels are compiled for either."""
     requests.flags.writeable = False
     return requests
-
-
-def _padded(values: np.ndarray, length: int) -> np.ndarray:
-    return _longer(values, length - len(values), 0)
 
 
 def _longer(values: np.ndarray, room: int, value: int) -> np.ndarray:

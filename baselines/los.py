@@ -27,7 +27,7 @@ Which reading of the thesis is followed where it leaves one to choose:
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -240,7 +240,7 @@ def los(
     check_choice("counts", counts, COUNTS, error=PolicyError)
     if lookahead is not None:
         check_integer("lookahead", lookahead, 1, error=PolicyError)
-    options = {
+    options: dict[str, Any] = {
         "basic": basic, "selected_first": selected_first, "merit": merit, "lookahead": lookahead,
         "counts": counts,
     }  # fmt: skip
@@ -251,14 +251,7 @@ def los(
         name=expression(los, options),
         decide=decide,
         run=run,
-        memory=partial(
-            new_memory,
-            lookahead=lookahead,
-            basic=basic,
-            selected_first=selected_first,
-            merit=merit,
-            counts=counts,
-        ),
+        memory=partial(new_memory, **options),
         summary="packs the free processors as full as the head's reservation allows",
         source=f"Shmueli 2003, Algorithms {construct} and {trace}",
     )
@@ -266,9 +259,7 @@ def los(
 
 LOS = los()
 LOS_BASIC = replace(
-    los(basic=True),
-    name="los-basic",
-    summary="los with jobs only that end by the shadow time",
+    los(basic=True), name="los-basic", summary="los with jobs only that end by the shadow time"
 )
 LOS_SELECTED_FIRST = replace(
     los(selected_first=True),

@@ -55,20 +55,9 @@ class PolicyFile(Protocol):
 
 # Every file with policies, in the order of the tables that list them; a new one is added here.
 FILES: tuple[PolicyFile, ...] = (
-    fcfs,
-    easy,
-    easy_variants,
-    conservative,
-    conservative_replan,
-    cons_rs,
-    figure2,
-    speculative,
-    los,
-    selective,
-    slack,
-    site,
-    rlscheduler,
-)
+    fcfs, easy, easy_variants, conservative, conservative_replan, cons_rs, figure2, speculative,
+    los, selective, slack, site, rlscheduler,
+)  # fmt: skip
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}
 )

@@ -106,7 +106,7 @@ def _first(cluster, jobs, memory):
 @kernel
 def _backfill(cluster, jobs, memory, head, count):
     """Start, one by one, the first of the fitting jobs that does not delay the head."""
-    fitting = memory.fitting
+    fitting, queue, history = memory.fitting, memory.queue, memory.history
     if memory.scored[2]:
         count = _drop_larger(cluster, jobs, fitting[:count])
         believe(cluster, jobs, memory, count)
@@ -119,17 +119,11 @@ def _backfill(cluster, jobs, memory, head, count):
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
         if count > 0:
-            job = _first_of(cluster, jobs, memory, fitting[:count])
+            job = fitting[0]  # the oldest
+            if not _is_overdue(cluster, jobs, memory, job):
+                some = write_firsts(queue, history, cluster, jobs, fitting[:count], memory.firsts)
+                job = find_best(queue, history, cluster, jobs, memory.firsts[:some])
             extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
-
-
-@kernel
-def _first_of(cluster, jobs, memory, fitting):
-    """Return which of some waiting jobs comes first."""
-    if _is_overdue(cluster, jobs, memory, fitting[0]):
-        return fitting[0]  # the oldest
-    count = write_firsts(memory.queue, memory.history, cluster, jobs, fitting, memory.firsts)
-    return find_best(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
 
 
 @kernel

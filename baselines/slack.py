@@ -143,12 +143,7 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    by_priority: bool,
-    unit: float,
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, by_priority: bool, unit: float
 ) -> Memory:
     """Return an empty plan."""
     count = len(jobs.submit)

@@ -70,7 +70,9 @@ def decide(cluster, jobs, memory):
 def consider_from(cluster, jobs, memory, first_job, first_trial):
     """Consider the trials and the queued jobs from these positions on, by priority."""
     if memory.any_requested[0]:
-        _start_reservations(cluster, jobs, memory)
+        for job in waiting(cluster):  # section 2.2: start those whose reservation has come
+            if jobs.requested_start[job] > 0 and memory.reserved_start[job] == now(cluster):
+                _start(cluster, jobs, memory, job)
     priority = at.next_priority(cluster, jobs, memory, FOREVER)
     while priority > at.NO_PRIORITY:
         _execute_speculatively(cluster, jobs, memory, priority, first_trial)
@@ -90,14 +92,6 @@ def run(cluster, jobs, truth, memory):
     """The event loop with this policy in it."""
     while advance(cluster, jobs, truth):
         decide(cluster, jobs, memory)
-
-
-@kernel
-def _start_reservations(cluster, jobs, memory):
-    """Section 2.2: start the jobs whose reservation has come."""
-    for job in waiting(cluster):
-        if jobs.requested_start[job] > 0 and memory.reserved_start[job] == now(cluster):
-            _start(cluster, jobs, memory, job)
 
 
 @kernel

@@ -157,10 +157,7 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 
     Jobs without a requested start have -1 for the first.
     """
-    return {
-        "reserved_start": memory.reserved_start,
-        "reassigned": memory.partitions.reassigned,
-    }
+    return {"reserved_start": memory.reserved_start, "reassigned": memory.partitions.reassigned}
 
 
 @kernel

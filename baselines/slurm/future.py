@@ -8,15 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.slurm.nodes import (
-    BITS,
-    WORD,
-    Nodes,
-    count_bits,
-    has_bit,
-    look_at_now,
-    usable_now,
-)
+import bfenv.baselines.slurm.nodes as nd
 from bfenv.core.cluster import expected_ends, now, running
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
@@ -37,7 +29,7 @@ class Future(NamedTuple):
     counts: np.ndarray  # (2,) int64: pieces, and rows in use, which are as many
 
 
-def new_future(nodes: Nodes, reservations: int) -> Future:
+def new_future(nodes: nd.Nodes, reservations: int) -> Future:
     """Return a map with room for so many reservations."""
     rows, words = 2 * reservations + 2, len(nodes.usable)
     return Future(
@@ -95,8 +87,8 @@ def could_start(nodes, cluster, size):
     as long, and so on; the start is the last end in the group after which the job fits. FOREVER
     if it never fits. `free_then` becomes what is free then on the nodes of `wanted`.
     """
-    look_at_now(nodes)
-    total = usable_now(nodes)
+    nd.look_at_now(nodes)
+    total = nd.usable_now(nodes)
     if total >= size:
         return now(cluster)
     jobs_running, ends = running(cluster), expected_ends(cluster)
@@ -128,7 +120,7 @@ def _release(nodes, job):
     gain, entry = -1, nodes.first[job]
     while entry >= 0:
         node = nodes.entry_node[entry]
-        if has_bit(nodes.wanted, node):
+        if nd.has_bit(nodes.wanted, node):
             size = nodes.entry_size[entry]
             nodes.free_then[node] += size
             if nodes.is_whole[0] and nodes.free_then[node] < nodes.size[node]:
@@ -206,10 +198,10 @@ def _close(future, nodes, row):
         taken = nodes.mask[word] & future.open[row, word]
         future.open[row, word] &= ~taken
         if nodes.is_single[0]:
-            future.size[row] -= count_bits(taken)
+            future.size[row] -= nd.count_bits(taken)
         elif taken != 0:
-            for node in range(word * WORD, min(word * WORD + WORD, len(nodes.size))):
-                if taken & BITS[node & 63] != 0:
+            for node in range(word * nd.WORD, min(word * nd.WORD + nd.WORD, len(nodes.size))):
+                if taken & nd.BITS[node & 63] != 0:
                     future.size[row] -= nodes.size[node]
 
 

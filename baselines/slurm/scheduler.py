@@ -23,54 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.slurm.future import (
-    PIECES,
-    Future,
-    begin_map,
-    could_start,
-    find_open,
-    is_open,
-    reserve_nodes,
-)
-from bfenv.baselines.slurm.nodes import (
-    Nodes,
-    follow,
-    hold_picked,
-    look_at_now,
-    pick,
-    usable_now,
-)
-from bfenv.baselines.slurm.parameters import (
-    INTERVAL,
-    JOBS_RESERVED,
-    MAX_JOB_PART,
-    MAX_JOB_START,
-    MAX_JOB_TEST,
-    MAX_JOB_USER,
-    MAX_JOB_USER_PART,
-    MIN_AGE,
-    QUEUE_DEPTH,
-    RESOLUTION,
-    SCHED_INTERVAL,
-    WINDOW,
-)
-from bfenv.baselines.slurm.priority import (
-    IS_ON,
-    LAST_TICK,
-    PERIOD,
-    Priority,
-    follow_usage,
-    score_of,
-)
-from bfenv.core.cluster import (
-    free,
-    may_start,
-    now,
-    start,
-    started,
-    waiting,
-    wake_at,
-)
+import bfenv.baselines.slurm.future as ft
+import bfenv.baselines.slurm.parameters as par
+import bfenv.baselines.slurm.priority as pri
+from bfenv.baselines.slurm.nodes import Nodes, follow, hold_picked, look_at_now, pick, usable_now
+from bfenv.core.cluster import free, may_start, now, start, started, waiting, wake_at
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
@@ -87,9 +44,9 @@ class Slurm(NamedTuple):
     """What the scheduler remembers from pass to pass."""
 
     nodes: Nodes
-    future: Future
+    future: ft.Future
     ranking: Ranking
-    priority: Priority
+    priority: pri.Priority
     settings: np.ndarray  # (s,) int64, in the order of PARAMETERS
     clock: np.ndarray  # (3,) int64: when the last cycle was due, and when the main scheduler will
     # look at all jobs, in seconds; whether jobs waited after the last pass
@@ -110,9 +67,9 @@ class Slurm(NamedTuple):
 def decide(cluster, jobs, memory):
     """One pass: the main scheduler, and the backfill if a cycle is due."""
     follow(memory.nodes, cluster, jobs)
-    priority, interval = memory.priority, memory.settings[INTERVAL]
+    priority, interval = memory.priority, memory.settings[par.INTERVAL]
     association = memory.told[ASSOCIATION]
-    is_anew = follow_usage(priority, cluster, jobs, association)
+    is_anew = pri.follow_usage(priority, cluster, jobs, association)
     is_due = memory.cycles[0] and _is_cycle_due(cluster, memory)
     left = len(waiting(cluster))
     if is_anew:
@@ -126,9 +83,9 @@ def decide(cluster, jobs, memory):
     memory.clock[ANY_WAITING] = left > 0
     if left > 0 and memory.cycles[0] and (not is_due or len(started(cluster)) > 0):
         wake_at(cluster, memory.clock[LAST_CYCLE] + interval)
-    elif left > 0 and free(cluster) > 0 and priority.number[IS_ON] != 0.0:
+    elif left > 0 and free(cluster) > 0 and priority.number[pri.IS_ON] != 0.0:
         # The next cycle after the priorities have changed
-        tick = priority.clock[LAST_TICK] + int(priority.number[PERIOD])
+        tick = priority.clock[pri.LAST_TICK] + int(priority.number[pri.PERIOD])
         if memory.cycles[0]:
             tick += (memory.clock[LAST_CYCLE] - tick) % interval
         wake_at(cluster, tick)
@@ -144,7 +101,7 @@ def run(cluster, jobs, truth, memory):
 @kernel
 def _is_cycle_due(cluster, memory):
     """Tell whether the backfill has a cycle now, and move its clock on."""
-    last, interval = memory.clock[LAST_CYCLE], memory.settings[INTERVAL]
+    last, interval = memory.clock[LAST_CYCLE], memory.settings[par.INTERVAL]
     if memory.clock[ANY_WAITING]:  # the cycles went on: in those left out nothing had changed
         last += (now(cluster) - last) // interval * interval
     elif now(cluster) >= last + interval:
@@ -159,7 +116,7 @@ def order_queue(cluster, jobs, memory):
     ranking, told = memory.ranking, memory.told
     for job in waiting(cluster):
         if ranking.dynamic[0] or not ranking.listed[job]:
-            ranking.number[job] = score_of(
+            ranking.number[job] = pri.score_of(
                 memory.priority, cluster, jobs, job, told[PARTITION, job], told[ASSOCIATION, job]
             )
     count = rank(ranking, cluster, jobs)
@@ -171,7 +128,7 @@ def order_queue(cluster, jobs, memory):
 def schedule(cluster, jobs, memory, count):
     """The main scheduler: start jobs in order; one that does not fit blocks its partition."""
     settings, clock, looked = memory.settings, memory.clock, 0
-    depth = settings[QUEUE_DEPTH] + 1
+    depth = settings[par.QUEUE_DEPTH] + 1
     if now(cluster) >= clock[FULL_DUE]:
         clock[FULL_DUE] = FOREVER
         depth = count
@@ -184,7 +141,7 @@ def schedule(cluster, jobs, memory, count):
         if jobs.requested_start[job] > now(cluster):
             continue
         if looked == depth:
-            clock[FULL_DUE] = min(clock[FULL_DUE], now(cluster) + settings[SCHED_INTERVAL])
+            clock[FULL_DUE] = min(clock[FULL_DUE], now(cluster) + settings[par.SCHED_INTERVAL])
             wake_at(cluster, clock[FULL_DUE])
             return
         looked += 1
@@ -196,7 +153,7 @@ def schedule(cluster, jobs, memory, count):
         if may_start(cluster, jobs, job) and usable_now(memory.nodes) >= jobs.size[job]:
             start_on_nodes(cluster, jobs, memory, job)
             continue
-        if age_of(cluster, jobs, job) < settings[MIN_AGE]:
+        if age_of(cluster, jobs, job) < settings[par.MIN_AGE]:
             continue
         memory.blocked[part] = True
         blocked += 1
@@ -220,11 +177,11 @@ def backfill(cluster, jobs, memory, count):
     """A cycle of the backfill; it ends when no job behind can start."""
     nodes, future, settings, line = memory.nodes, memory.future, memory.settings, memory.tested
     count = _list_tested(cluster, jobs, memory, count)
-    window = now(cluster) + settings[WINDOW] * MINUTE
-    begin_map(future, nodes, now(cluster), window)
+    window = now(cluster) + settings[par.WINDOW] * MINUTE
+    ft.begin_map(future, nodes, now(cluster), window)
     for part in range(len(memory.reserved)):
         memory.reserved[part] = 0
-    begun, most = 0, settings[JOBS_RESERVED]
+    begun, most = 0, settings[par.JOBS_RESERVED]
     for position in range(count):
         if position % CHECK_EVERY == 0 and not memory.cycles[1]:
             while count > position and not fits_now(cluster, jobs, memory, line[count - 1]):
@@ -236,17 +193,17 @@ def backfill(cluster, jobs, memory, count):
         if fits_now(cluster, jobs, memory, job):
             start_on_nodes(cluster, jobs, memory, job)
             begun += 1
-            if begun == settings[MAX_JOB_START]:
+            if begun == settings[par.MAX_JOB_START]:
                 return
-        elif age_of(cluster, jobs, job) >= settings[MIN_AGE] and (
+        elif age_of(cluster, jobs, job) >= settings[par.MIN_AGE] and (
             most == 0 or memory.reserved[part] < most
         ):
             begin = plan(cluster, jobs, memory, job, window)
             if begin <= window:
                 memory.planned[job] = begin
-                unit = settings[RESOLUTION]
+                unit = settings[par.RESOLUTION]
                 end = begin + jobs.estimate[job]
-                reserve_nodes(future, nodes, begin // unit * unit, end // unit * unit)
+                ft.reserve_nodes(future, nodes, begin // unit * unit, end // unit * unit)
                 memory.reserved[part] += 1
 
 
@@ -268,14 +225,14 @@ def plan_all(cluster, jobs, memory):
 def _list_tested(cluster, jobs, memory, count):
     """Write the jobs that a cycle looks at into `tested`; return their number."""
     tested, settings, tried = 0, memory.settings, memory.tried
-    of_user, of_part = settings[MAX_JOB_USER], settings[MAX_JOB_PART]
-    limited = of_user + of_part + settings[MAX_JOB_USER_PART] > 0
+    of_user, of_part = settings[par.MAX_JOB_USER], settings[par.MAX_JOB_PART]
+    limited = of_user + of_part + settings[par.MAX_JOB_USER_PART] > 0
     if limited:
         for user in range(tried.shape[0]):
             for part in range(tried.shape[1]):
                 tried[user, part] = 0
     for job in memory.ranking.line[:count]:
-        if tested == settings[MAX_JOB_TEST]:
+        if tested == settings[par.MAX_JOB_TEST]:
             break
         if cluster.start[job] < 0 and jobs.requested_start[job] <= now(cluster):
             if limited:
@@ -283,7 +240,7 @@ def _list_tested(cluster, jobs, memory, count):
                 if (
                     0 < of_user <= tried[user, 0]
                     or 0 < of_part <= tried[0, part]
-                    or 0 < settings[MAX_JOB_USER_PART] <= tried[user, part]
+                    or 0 < settings[par.MAX_JOB_USER_PART] <= tried[user, part]
                 ):
                     continue
                 tried[user, 0] += 1
@@ -307,7 +264,7 @@ def fits_now(cluster, jobs, memory, job):
     if not may_start(cluster, jobs, job):
         return False
     within = memory.parts[memory.told[PARTITION, job]]
-    if find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0) >= 0:
+    if ft.find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0) >= 0:
         return False
     return usable_now(memory.nodes) >= size
 
@@ -319,32 +276,32 @@ def plan(cluster, jobs, memory, job, window):
     A start after `window` gets no reservation.
     """
     nodes, future = memory.nodes, memory.future
-    size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[RESOLUTION]
+    size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[par.RESOLUTION]
     begin, place, within = now(cluster), 0, memory.parts[memory.told[PARTITION, job]]
-    while place < future.counts[PIECES]:
-        last = find_open(future, nodes, within, size, begin, limit, place)
+    while place < future.counts[ft.PIECES]:
+        last = ft.find_open(future, nodes, within, size, begin, limit, place)
         if last < 0:
             later = future.end[future.order[place]]
-            is_last = place + 1 == future.counts[PIECES]
-            possible = max(begin, could_start(nodes, cluster, size))
+            is_last = place + 1 == future.counts[ft.PIECES]
+            possible = max(begin, ft.could_start(nodes, cluster, size))
             if possible > window and is_last:
                 return FOREVER
             if possible <= later or is_last:
                 pick(nodes, size)
                 first = possible // unit * unit
-                if possible > window or is_open(
+                if possible > window or ft.is_open(
                     future, nodes, first, (possible + limit) // unit * unit
                 ):
                     return possible
                 if possible > begin:  # the time of its end is reserved: try from its start on
                     begin = possible
-                    while place < future.counts[PIECES] and (
+                    while place < future.counts[ft.PIECES] and (
                         future.end[future.order[place]] <= begin
                     ):
                         place += 1
                     continue
             last = place
         place = last + 1
-        if place < future.counts[PIECES]:
+        if place < future.counts[ft.PIECES]:
             begin = future.begin[future.order[place]]
     return FOREVER

@@ -137,16 +137,11 @@ def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int])
     Raises PolicyError if the trace does not fit the site: see `nodes_of_site` and `columns_of`.
     """
     columns = columns_of(trace, nodes_of_site(site, trace.processors))
+    own, count = partial(nodes_of_site, site), int(columns[ASSOCIATION].max()) + 1
+    make = partial(new_memory, site=own, settings=settings, associations=count)
 
     def memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> SlurmOfSite:
-        slurm = new_memory(
-            jobs,
-            processors,
-            generator,
-            site=partial(nodes_of_site, site),
-            settings=settings,
-            associations=int(columns[ASSOCIATION].max()) + 1,
-        )
+        slurm = make(jobs, processors, generator)
         return SlurmOfSite(columns, np.zeros(1, dtype=np.int64), slurm)
 
     return Policy(name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True)

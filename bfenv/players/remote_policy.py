@@ -75,25 +75,23 @@ class Session:
 
     def decide(self, cluster: Cluster, jobs: Jobs) -> None:
         """Make one scheduling pass."""
+        process = self.process
         try:
-            self._decide(cluster, jobs)
+            if self._machine is None:
+                self._machine = _Machine(cluster, jobs, self._trials)
+            machine = self._machine
+            count = machine.write()
+            if process.uses_frames:
+                answer = process.exchange(machine.frame, count, self._seconds)
+            else:
+                reply = process.ask(pm.pass_to_json(machine.frame.numbers[:count]), self._seconds)
+                answer = pm.answer_from_json(reply)
+            self._seconds = process.limits.decision
+            machine.start(answer)
         except BaseException:
             if self._is_last:  # a traceback would keep it alive
-                self.process.close()
+                process.close()
             raise
-
-    def _decide(self, cluster: Cluster, jobs: Jobs) -> None:
-        if self._machine is None:
-            self._machine = _Machine(cluster, jobs, self._trials)
-        machine, process = self._machine, self.process
-        count = machine.write()
-        if process.uses_frames:
-            answer = process.exchange(machine.frame, count, self._seconds)
-        else:
-            reply = process.ask(pm.pass_to_json(machine.frame.numbers[:count]), self._seconds)
-            answer = pm.answer_from_json(reply)
-        self._seconds = process.limits.decision
-        machine.start(answer)
 
 
 def greet(process: PlayerProcess) -> dict[str, Any]:

@@ -32,12 +32,7 @@ class Advice(NamedTuple):
 
 
 def advise(
-    forecaster: Forecaster,
-    size: int = 0,
-    limit: int = 0,
-    user: int = -1,
-    *,
-    job: int | None = None,
+    forecaster: Forecaster, size: int = 0, limit: int = 0, user: int = -1, *, job: int | None = None
 ) -> list[Advice]:
     """Try smaller requests for a job that is submitted now, or for one that waits.
 

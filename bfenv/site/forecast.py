@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+import bfenv.site.past_forecasts as pf
 from bfenv.analysis.logged import logged_schedule
 from bfenv.baselines.futures import KnownMachine, with_waiting
 from bfenv.baselines.registry import find_policy
@@ -19,14 +20,6 @@ from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER, Jobs, Trace
 from bfenv.core.policy import Policy, check_plans_for
 from bfenv.core.schedule import Schedule
 from bfenv.site.known import Known, as_recorded, places, sample_waits, under_policy
-from bfenv.site.past_forecasts import (
-    FEWEST,
-    LEVELS,
-    PastForecasts,
-    corrected,
-    past_moments,
-    quantiles_of,
-)
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at, read_labels
 
@@ -127,7 +120,7 @@ class Forecaster:
     name: str  # of the log
     known: Known
     policy: Policy
-    past: PastForecasts  # those of this moment and later ones have no effect
+    past: pf.PastForecasts  # those of this moment and later ones have no effect
     futures: int
     seed: int
     threads: int | None = None
@@ -200,11 +193,13 @@ class Forecaster:
         )  # fmt: skip
         requests = machine.requests[:, places(machine.job, asked)]
         waited = time - requests[SUBMIT]
-        past = PastForecasts(*(column[past.moment < time] for column in past))
+        past = pf.PastForecasts(*(column[past.moment < time] for column in past))
         start = known.start[past.job]
         start = np.where((start >= 0) & (start < time), start, time)  # what has happened
-        samples = corrected(waits.samples, waited, requests[[SIZE, ESTIMATE]].T, past, start, time)
-        count = len(past.moment) if len(past.moment) >= FEWEST else 0
+        samples = pf.corrected(
+            waits.samples, waited, requests[[SIZE, ESTIMATE]].T, past, start, time
+        )
+        count = len(past.moment) if len(past.moment) >= pf.FEWEST else 0
         notes = [*self.notes]
         if not known.runtime.any():
             notes.append("no job has ended yet: runtimes are only known to be below the limits")
@@ -307,7 +302,7 @@ def forecaster_at(
     if new is not None:
         jobs = source.trace.jobs
         check_request(trace.name, trace.processors, jobs.estimate, jobs.user, *new)
-    chosen = past_moments(len(submit), check_integer("past", past, 0))
+    chosen = pf.past_moments(len(submit), check_integer("past", past, 0))
     chosen = chosen[submit[chosen] < moment].tolist()
     earlier = []
     for known, job in zip(
@@ -354,7 +349,7 @@ def check_request(
 
 def earlier_forecasts(
     source: Source, known: Known, job: int, threads: int | None = None
-) -> PastForecasts:
+) -> pf.PastForecasts:
     """Forecast the start of a job as it is submitted, and of some that wait then."""
     generator, time = np.random.default_rng((source.seed, job)), known.time
     queue = known.queue
@@ -368,15 +363,15 @@ def earlier_forecasts(
     waited = time - known.requests[SUBMIT, asked]
     request = known.requests[[SIZE, ESTIMATE]][:, asked].T
     moment = np.full(len(asked), time)
-    return PastForecasts(asked, moment, waited, request, quantiles_of(waits.samples))
+    return pf.PastForecasts(asked, moment, waited, request, pf.quantiles_of(waits.samples))
 
 
-def joined(parts: Sequence[PastForecasts]) -> PastForecasts:
+def joined(parts: Sequence[pf.PastForecasts]) -> pf.PastForecasts:
     """Put earlier forecasts together."""
     none = np.zeros(0, dtype=np.int64)
     request = np.zeros((0, 2), dtype=np.int64)
-    empty = PastForecasts(none, none, none, request, np.zeros((0, len(LEVELS))))
-    return PastForecasts(*map(np.concatenate, zip(empty, *parts, strict=True)))
+    empty = pf.PastForecasts(none, none, none, request, np.zeros((0, len(pf.LEVELS))))
+    return pf.PastForecasts(*map(np.concatenate, zip(empty, *parts, strict=True)))
 
 
 def source_of(

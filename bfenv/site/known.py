@@ -9,12 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.futures import (
-    KnownMachine,
-    cluster_at,
-    known_machine,
-    run_futures,
-)
+import bfenv.knowledge.runtime_sampler as rt
+from bfenv.baselines.futures import KnownMachine, cluster_at, known_machine, run_futures
 from bfenv.baselines.registry import find_policy
 from bfenv.baselines.slurm.live import planned_starts
 from bfenv.core.cluster import HORIZON, NEXT_JOB, NOW, Cluster
@@ -27,14 +23,6 @@ from bfenv.core.outages import first_to_come, new_machine, outages_of, start_out
 from bfenv.core.policy import Policy, new_memory, no_memory
 from bfenv.core.schedule import Schedule
 from bfenv.knowledge.arrivals import sample_arrivals
-from bfenv.knowledge.runtime_sampler import (
-    RuntimeHistory,
-    ended_jobs,
-    known_runtimes,
-    learn_runtimes_of,
-    new_runtime_history,
-    sample_runtimes,
-)
 from bfenv.knowledge.user_history import UserHistory, learn_jobs, new_user_history
 from bfenv.site.defaults import PLANNER
 
@@ -49,7 +37,7 @@ class Known(NamedTuple):
     requests: np.ndarray  # (6, m) int64, of the jobs submitted by now, with SPARE columns behind
     start: np.ndarray  # (m,) int64 seconds; -1 for jobs that have not started
     runtime: np.ndarray  # (m,) int64 seconds, of those that have ended; 0 for others
-    history: RuntimeHistory
+    history: rt.RuntimeHistory
     users: UserHistory
     outages: tuple[Outage, ...]  # announced, and not over
 
@@ -115,11 +103,11 @@ def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> 
     """Return what is known of a machine and its outages, before the starts of a pass."""
     count = int(cluster.state[NEXT_JOB])
     requests = np.pad(np.stack(jobs)[:, :count], ((0, 0), (0, SPARE)), mode="edge")
-    ended = ended_jobs(cluster)
+    ended = rt.ended_jobs(cluster)
     runtime = np.zeros(count, dtype=np.int64)
     runtime[ended] = cluster.end[ended] - cluster.start[ended]
-    history, users = new_runtime_history(Jobs(*requests)), new_user_history(Jobs(*requests))
-    learn_runtimes_of(history, cluster, jobs, ended)
+    history, users = rt.new_runtime_history(Jobs(*requests)), new_user_history(Jobs(*requests))
+    rt.learn_runtimes_of(history, cluster, jobs, ended)
     learn_jobs(users, cluster, jobs, ended)
     start, machine = cluster.start[:count].copy(), known_machine(cluster, jobs)
     return Known(machine, requests, start, runtime, history, users, outages)
@@ -158,8 +146,8 @@ def sample_waits(
     """
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))
-    ran = known_runtimes(machine.cluster, jobs, chosen)
-    runtime = sample_runtimes(known.history, jobs, chosen, ran, generator, futures)
+    ran = rt.known_runtimes(machine.cluster, jobs, chosen)
+    runtime = rt.sample_runtimes(known.history, jobs, chosen, ran, generator, futures)
     is_outage = machine.job >= len(known.runtime)
     estimate = machine.requests[ESTIMATE]
     runtime[:, is_outage] = estimate[is_outage]

@@ -85,7 +85,10 @@ def read_squeue(path: str | os.PathLike[str]) -> Snapshot:
     if not "".join(lines).lstrip().startswith("{"):
         return snapshot_of(path, lines)
     content, _ = read_json(path)
-    found = [_from_json(path, job) for job in _listed(path, content)]
+    jobs = content.get("jobs") if isinstance(content, dict) else None
+    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
+        raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
+    found = [_from_json(path, job) for job in jobs]
     return _snapshot(path, found, _amount(content.get("last_update")))
 
 
@@ -158,13 +161,6 @@ def _tasks(text: str) -> int:
         first, _, last = span.partition("-")
         count += len(range(int(first), int(last or first) + 1, int(step or 1)))
     return count
-
-
-def _listed(path: Any, content: Any) -> list[dict[str, Any]]:
-    jobs = content.get("jobs") if isinstance(content, dict) else None
-    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
-        raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
-    return jobs
 
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
@@ -282,9 +278,10 @@ def forecaster_of_queue(
         raise BfenvError(
             f"{squeue}: running jobs use {used:,} processors of a machine that has {processors:,}"
         )
+    apart = Counter(why for one in snapshot.apart for why in APART if one.reason.startswith(why))
     notes = [
         f"left out, because of {reason}: {counted(count, 'job')}"
-        for reason, count in sorted(Counter(map(_why_apart, snapshot.apart)).items())
+        for reason, count in sorted(apart.items())
     ]
     origin, numbers = 0, dict[str, int]()
     past, start, runtime = np.zeros((6, 0), dtype=np.int64), np.zeros(0, np.int64), None
@@ -336,10 +333,6 @@ def forecaster_of_queue(
         Path(squeue).name, known, policy, joined([]), futures, seed, threads,
         asked, planner, tuple(notes),
     )  # fmt: skip
-
-
-def _why_apart(entry: Entry) -> str:
-    return next(reason for reason in APART if entry.reason.startswith(reason))
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:

@@ -17,6 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bfenv.core.durations import MINUTE
 
@@ -85,13 +86,13 @@ def corrected(
         alike = np.flatnonzero(known & ((past.waited == 0) == (waited[i] == 0)))
         if len(alike) < FEWEST or not np.isfinite(quantiles).all():
             continue
-        there, here = _scale(past.quantiles[alike]), _scale(quantiles)
+        there, here = log_scale(past.quantiles[alike]), log_scale(quantiles)
         distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
-        distance += WAITED * np.abs(_scale(past.waited[alike]) - _scale(waited[i]))
+        distance += WAITED * np.abs(log_scale(past.waited[alike]) - log_scale(waited[i]))
         others = np.log2(past.request[alike] / request[i])
         distance += REQUEST * np.abs(others).sum(axis=1)
         nearest = np.argsort(distance, kind="stable")[:NEIGHBOURS]
-        came = _scale(wait[alike[nearest]])
+        came = log_scale(wait[alike[nearest]])
         errors = np.sort(came[:, None] - there[nearest], axis=0)
         rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
         moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
@@ -101,6 +102,7 @@ def corrected(
     return result
 
 
-def _scale(wait: np.ndarray) -> np.ndarray:
-    scaled: np.ndarray = np.log1p(np.asarray(wait, dtype=np.float64) / MINUTE)
+def log_scale(seconds: ArrayLike) -> np.ndarray:
+    """Return positions that grow like the logarithm beyond a minute, and from 0."""
+    scaled: np.ndarray = np.log1p(np.asarray(seconds, dtype=np.float64) / MINUTE)
     return scaled

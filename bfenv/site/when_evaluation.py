@@ -11,14 +11,7 @@ from bfenv.core.durations import DAY, MINUTE, format_duration
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
-from bfenv.site.forecast import (
-    FUTURES,
-    PAST,
-    Forecaster,
-    earlier_forecasts,
-    joined,
-    source_of,
-)
+from bfenv.site.forecast import FUTURES, PAST, Forecaster, earlier_forecasts, joined, source_of
 from bfenv.site.past_forecasts import past_moments
 from bfenv.site.rivals import Regression, bound_waits, class_median, random_waiting
 

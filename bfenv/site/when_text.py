@@ -1,6 +1,5 @@
 """Forecasts of starts as rows, lines of a table, metrics of Prometheus, and a picture."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from bfenv.core.cluster import PROCESSORS
 from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration
 from bfenv.core.jobs import ESTIMATE
 from bfenv.site.forecast import Forecaster, StartForecast
+from bfenv.site.past_forecasts import log_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,14 +120,14 @@ def _draw(forecast: StartForecast) -> "Figure":
     farthest = float(finite.max()) * 1.3
     figure = Figure(figsize=(9, 1.3 + 0.28 * count), layout="constrained")
     axes = figure.add_subplot()
-    y, shown = np.arange(count), _scale(np.minimum(quantiles, farthest))
+    y, shown = np.arange(count), log_scale(np.minimum(quantiles, farthest))
     for low, high, height, alpha in ((0, 6, 0.3, 0.25), (1, 5, 0.6, 0.4), (2, 4, 0.6, 0.6)):
         left, width = shown[:, low], shown[:, high] - shown[:, low]
         label = {0: "95 %", 1: "80 %", 2: "50 %"}[low]
         axes.barh(y, width, height, left, color=BLUE, alpha=alpha, linewidth=0, label=label)
     axes.plot(shown[:, 3], y, "|", color="black", markersize=11, label="median")
     axes.plot(
-        _scale(np.minimum(plan, farthest)), y, "D", color=ORANGE, markersize=4,
+        log_scale(np.minimum(plan, farthest)), y, "D", color=ORANGE, markersize=4,
         label="plan by limits",
     )  # fmt: skip
     names = [
@@ -136,16 +136,10 @@ def _draw(forecast: StartForecast) -> "Figure":
     ]
     axes.set_yticks(y, names[:count])
     ticks = [seconds for seconds in TICKS if seconds <= farthest]
-    axes.set_xticks(_scale(ticks), [TICKS[seconds] for seconds in ticks])
-    axes.set_xlim(-0.05, _scale([farthest])[0])
+    axes.set_xticks(log_scale(ticks), [TICKS[seconds] for seconds in ticks])
+    axes.set_xlim(-0.05, log_scale([farthest])[0])
     axes.set_ylim(count - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("from now on")
     figure.legend(loc="outside upper left", ncols=5)
     return figure
-
-
-def _scale(seconds: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return positions that grow like the logarithm beyond a minute, and from 0."""
-    scaled: np.ndarray = np.log1p(np.asarray(seconds, dtype=np.float64) / MINUTE)
-    return scaled

@@ -33,7 +33,7 @@ def test_three_jobs(size, monkeypatch):
     def all_cases(history, jobs, chosen, ran, generator, futures):
         return np.concatenate([cases, np.full((8, 1), 50)], axis=1)
 
-    monkeypatch.setattr(known, "sample_runtimes", all_cases)
+    monkeypatch.setattr(known.rt, "sample_runtimes", all_cases)
     forecast = bfenv.forecast_starts(trace, 5, size=size, limit=60, futures=8, past=0)
     expected = sorted(sorted([a - 5, b - 5, c])[size - 1] for a, b, c in cases.tolist())
     assert forecast.samples.tolist() == [expected] and forecast.job == ("new",)

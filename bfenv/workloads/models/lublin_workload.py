@@ -107,14 +107,9 @@ def lublin(
 
 
 def _check(
-    procs: int,
-    jobs: int,
-    load: float | None,
-    seed: int,
-    estimates: str,
-    emax: int,
+    procs: int, jobs: int, load: float | None, seed: int, estimates: str, emax: int,
     emax_share: float | None,
-) -> None:
+) -> None:  # fmt: skip
     models = MODELS.keys() - {"user"}
     if estimates not in models:
         raise UnknownNameError("model of estimates of lublin", estimates, models)
