@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import (
-    ForceOption,
-    SeedOption,
-    check_new,
-    choices,
-    duration_option,
-    option,
-)
+from bfenv.cli.options import ForceOption, SeedOption, check_new, choices, duration_option, option
 from bfenv.core.errors import BfenvError
 from bfenv.site.defaults import PLANNER, SINFO, SQUEUE, TODAY
 

@@ -59,11 +59,7 @@ class EnvBatch:
         self.settings = complete_settings(settings)
         values = self.settings
         self.source = EpisodeSource(
-            workload,
-            values["load"],
-            values["split"],
-            values["warmup_jobs"],
-            values["episode_jobs"],
+            workload, values["load"], values["split"], values["warmup_jobs"], values["episode_jobs"]
         )
         self.window = int(values["window"])
         self.render_mode = values["render_mode"]
