@@ -93,7 +93,11 @@ def verify(
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
-    known = {row.key for row in rows if sources.get(_place(row)) == row.workload_hash}
+    known = {
+        row.key
+        for row in rows
+        if sources.get(_Place(row.workload, row.seed, row.source)) == row.workload_hash
+    }
     try:
         for row in rows:
             is_known = row.key in known
@@ -164,9 +168,9 @@ def _without_places(described: Any) -> Any:
             for key, value in parts
             if key != "source" or not os.path.isabs(str(value))
         }
-    return (
-        [_without_places(each) for each in described] if isinstance(described, list) else described
-    )
+    if isinstance(described, list):
+        return [_without_places(each) for each in described]
+    return described
 
 
 class _Place(NamedTuple):
@@ -175,10 +179,6 @@ class _Place(NamedTuple):
     workload: str
     seed: int
     source: str
-
-
-def _place(row: Row) -> _Place:
-    return _Place(row.workload, row.seed, row.source)
 
 
 def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Leaderboard:
