@@ -80,7 +80,13 @@ def verify(
     is_part = sample is not None and sample < len(keys)
     drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
     begin(2 + 3 * len(rows) + len(drawn))
-    suite, verdict = _check_suite(leaderboard, workloads)
+    suite, verdict = None, CheckResult("suite", HOLDS)
+    try:
+        suite = _find_suite(leaderboard, workloads)
+    except _MissingError as error:
+        verdict = CheckResult("suite", UNCHECKED, str(error))
+    except BfenvError as error:
+        verdict = CheckResult("suite", WRONG, str(error))
     yield verdict
     sources = {
         _Place(entry.label, i, entry.trace(i).source): entry.trace(i).hash
@@ -119,18 +125,6 @@ def verify(
 
 class _MissingError(BfenvError):
     """What the suite is made from was not given."""
-
-
-def _check_suite(
-    leaderboard: Leaderboard, workloads: Sequence[str]
-) -> tuple[Suite | None, CheckResult]:
-    """Return the suite that `_find_suite` finds, None if it finds none, and what came of it."""
-    try:
-        return _find_suite(leaderboard, workloads), CheckResult("suite", HOLDS)
-    except _MissingError as error:
-        return None, CheckResult("suite", UNCHECKED, str(error))
-    except BfenvError as error:
-        return None, CheckResult("suite", WRONG, str(error))
 
 
 def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:

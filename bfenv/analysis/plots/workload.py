@@ -95,13 +95,8 @@ def _distributions(axes: "Axes", trace: Trace) -> None:
 def _accuracy(axes: "Axes", trace: Trace) -> None:
     accuracy = trace.runtime / trace.jobs.estimate
     bins = np.linspace(0, 1, 21).tolist()
-    axes.hist(
-        accuracy,
-        bins,
-        weights=np.full(len(accuracy), 100 / len(accuracy)),
-        color=fg.BLUE,
-        rwidth=0.9,
-    )
+    weights = np.full(len(accuracy), 100 / len(accuracy))
+    axes.hist(accuracy, bins, weights=weights, color=fg.BLUE, rwidth=0.9)
     median = float(np.median(accuracy))
     axes.axvline(median, color=fg.RED, linewidth=1.5)
     axes.annotate(
@@ -227,16 +222,10 @@ def _days(axes: "Axes", trace: Trace) -> None:
 
 
 PANELS = {
-    "distributions": _distributions,
-    "accuracy": _accuracy,
-    "lengths": _lengths,
-    "within": _within,
-    "popular": _popular,
-    "sizes": _sizes,
-    "load": _load,
-    "hours": _hours,
+    "distributions": _distributions, "accuracy": _accuracy, "lengths": _lengths,
+    "within": _within, "popular": _popular, "sizes": _sizes, "load": _load, "hours": _hours,
     "days": _days,
-}
+}  # fmt: skip
 
 
 def _cumulative(axes: "Axes", values: np.ndarray, **style: Any) -> None:

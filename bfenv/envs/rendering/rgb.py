@@ -146,16 +146,9 @@ ACCENT: Colour = (0, 98, 168)
 OUTAGE: Colour = (212, 210, 202)
 # After Paul Tol's scheme "muted", which is safe for colour-blind readers
 JOBS: tuple[Colour, ...] = (
-    (136, 204, 238),
-    (204, 102, 119),
-    (68, 170, 153),
-    (221, 204, 119),
-    (92, 84, 172),
-    (153, 153, 51),
-    (170, 68, 153),
-    (64, 140, 80),
-    (176, 96, 60),
-)
+    (136, 204, 238), (204, 102, 119), (68, 170, 153), (221, 204, 119), (92, 84, 172),
+    (153, 153, 51), (170, 68, 153), (64, 140, 80), (176, 96, 60),
+)  # fmt: skip
 
 
 def render_image(env: EnvHandle) -> np.ndarray:
