@@ -80,7 +80,8 @@ def verify(
     is_part = sample is not None and sample < len(keys)
     drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
     begin(2 + 3 * len(rows) + len(drawn))
-    suite, verdict = None, CheckResult("suite", HOLDS)
+    suite: Suite | None = None
+    verdict = CheckResult("suite", HOLDS)
     try:
         suite = _find_suite(leaderboard, workloads)
     except _MissingError as error:
