@@ -97,10 +97,7 @@ class GeneticSearch:
         self.population = chosen
 
     def _vary(
-        self,
-        chosen: list[Individual],
-        one: Individual,
-        change: Callable[[tr.Tree], tr.Tree],
+        self, chosen: list[Individual], one: Individual, change: Callable[[tr.Tree], tr.Tree]
     ) -> None:
         """Add an individual with its tree changed, and perhaps its point.
 

@@ -249,6 +249,7 @@ def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
     template = read_template(settings.options)
+    common = template, generator, settings.population, settings.starts
     if settings.method == "gp":
         limits = Limits(quantities=quantities_of(settings.workloads, template.has_trials))
         for start in settings.starts:
@@ -257,16 +258,9 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
                 raise BfenvError(
                     f"a start uses {', '.join(same)}, which the training does not vary"
                 )
-        return GeneticSearch(template, generator, settings.population, settings.starts, limits)
+        return GeneticSearch(*common, limits)
     import_cma()
-    return EvolutionSearch(
-        template,
-        generator,
-        settings.population,
-        settings.starts,
-        settings.hidden,
-        settings.covariance,
-    )
+    return EvolutionSearch(*common, settings.hidden, settings.covariance)
 
 
 def rank(score: Score) -> tuple[bool, float]:

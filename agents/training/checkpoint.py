@@ -43,11 +43,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path,
-    network: nn.Module,
-    optimizer: Adam,
-    generator: torch.Generator,
-    episodes: Episodes,
+    path: Path, network: nn.Module, optimizer: Adam, generator: torch.Generator, episodes: Episodes
 ) -> Progress:
     """Bring everything to the state of a checkpoint. No code in the file is run.
 

@@ -12,12 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bfenv.agents.network_agent import (
-    JOB_SCALE,
-    LOG_SMALLEST_SIZE,
-    SMALLEST_SIZE,
-    STATE_SCALE,
-)
+from bfenv.agents.network_agent import JOB_SCALE, LOG_SMALLEST_SIZE, SMALLEST_SIZE, STATE_SCALE
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, JOB_SIZE, PROFILE

@@ -273,11 +273,7 @@ def advantages(
 
 
 def update(
-    learner: Learner,
-    rollout: Rollout,
-    advantage: np.ndarray,
-    target: np.ndarray,
-    known: np.ndarray,
+    learner: Learner, rollout: Rollout, advantage: np.ndarray, target: np.ndarray, known: np.ndarray
 ) -> dict[str, float]:
     """Change the weights by `epochs` passes over the choices; return the mean losses."""
     settings, actor = learner.settings, learner.actor

@@ -59,8 +59,9 @@ def parties(before: Schedule, after: Schedule, names: Names = NONE) -> dict[str,
 
 def divisions(trace: Trace, own: Names = NONE) -> dict[str, Classes]:
     """Return which jobs belong together, by what they have in common; `own`: further names."""
-    jobs, names = trace.jobs, {**own, **_names(trace)}
-    found = {}
+    matches = filter(None, map(NAMED.match, trace.header))  # names of partitions and queues
+    names = {**own, **{(match[1].lower(), int(match[2])): match[3] for match in matches}}
+    jobs, found = trace.jobs, {}
     if trace.records is not None:
         for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
             numbers = trace.records[:, field].astype(np.int64)
@@ -80,12 +81,6 @@ def users_changed(before: Schedule, after: Schedule) -> tuple[int, int]:
     jobs = np.bincount(user[known])
     mean = change[jobs > 0] / jobs[jobs > 0]
     return int(np.sum(mean < -LEAST)), int(np.sum(mean > LEAST))
-
-
-def _names(trace: Trace) -> Names:
-    """Return the names of partitions and queues in the log's header, by kind and number."""
-    matches = filter(None, map(NAMED.match, trace.header))
-    return {(match[1].lower(), int(match[2])): match[3] for match in matches}
 
 
 def _by_number(what: str, numbers: np.ndarray, names: Names) -> Classes:

@@ -1,6 +1,6 @@
 """Numbers that summarise a schedule: waits, slowdowns, utilization.
 
-In all functions, `schedule` (Schedule) is judged.
+In all functions, `schedule` (Schedule) is judged, and runtimes below `tau` seconds count as `tau`.
 """
 
 import numpy as np
@@ -42,10 +42,7 @@ def slowdown(schedule: Schedule) -> np.ndarray:
 
 
 def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """Compute the bounded slowdown of each job.
-
-    Args:
-        tau: Runtimes below this many seconds count as this long, see `bfenv.core.bounded_slowdown`.
+    """Compute the bounded slowdown of each job, see `bfenv.core.bounded_slowdown`.
 
     Returns:
         (n,) float64, at least 1.
@@ -60,9 +57,6 @@ def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     It is at least the bounded slowdown, and larger for waiting jobs that run for less than `tau`
     (Zotkin, Keleher and Perkovic 2000, section 2).
 
-    Args:
-        tau: Runtimes below this many seconds count as this long.
-
     Returns:
         (n,) float64, at least 1.
     """
@@ -75,9 +69,6 @@ def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
 
     Jobs of equal work and equal response time have equal values, whatever their size (Zotkin,
     Keleher and Perkovic 2000, section 5.1, equation 2).
-
-    Args:
-        tau: Runtimes below this many seconds count as this long.
 
     Returns:
         (n,) float64. A value may be below 1, as in the paper.

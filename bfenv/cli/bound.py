@@ -80,18 +80,11 @@ def bound(
 
 
 def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Format) -> None:
+    import bfenv.analysis.formatting as fmt
     from bfenv.analysis import STARVES, metrics
-    from bfenv.analysis.formatting import (
-        duration,
-        job_count,
-        offered_load,
-        percent,
-        processor_count,
-        slowdown,
-    )
 
     def value(number: float) -> str:
-        return duration(number) if gap.metric == "mean_wait" else slowdown(number)
+        return fmt.duration(number) if gap.metric == "mean_wait" else fmt.slowdown(number)
 
     known = [
         ("best found", gap.offline),
@@ -109,8 +102,8 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
             (
                 name,
                 value(numbers[gap.metric]),
-                duration(numbers["max_wait"]),
-                percent(closed) if closed == closed else "",
+                fmt.duration(numbers["max_wait"]),
+                fmt.percent(closed) if closed == closed else "",
             )
         )
         rows.append(
@@ -124,12 +117,12 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
     if format in (Format.json, Format.csv):
         show.rows(rows, format)
         return
+    machine = f"{fmt.job_count(len(trace))} on {fmt.processor_count(trace.processors)}"
     show.table(
         [column.format(metric=gap.metric.replace("_", " ")) for column in COLUMNS],
         lines,
         format,
         numbers=len(COLUMNS) - 1,
-        title=f"{trace.name}: {job_count(len(trace))} on {processor_count(trace.processors)}, "
-        + offered_load([trace.offered_load]),
+        title=f"{trace.name}: {machine}, {fmt.offered_load([trace.offered_load])}",
         note=f"fair: no job waits over {STARVES:g} times EASY's longest wait",
     )

@@ -52,25 +52,19 @@ def conformance(
       bfenv check conformance --rules conservative --command "./simulator {input} {output}"
       bfenv check conformance --export cases/
     """
-    from bfenv.testing.conformance import (
-        export_cases,
-        find_case,
-        load_cases,
-        run_command,
-        run_policy,
-    )
+    import bfenv.testing.conformance as cf
 
     if policy is not None and command is not None:
         raise typer.BadParameter("give --policy or --command, not both")
-    cases = [find_case(name, rules) for name in case] if case else list(load_cases(rules))
+    cases = [cf.find_case(name, rules) for name in case] if case else list(cf.load_cases(rules))
     if export is not None:
-        print(f"wrote {len(export_cases(export, cases))} files to {export}")
+        print(f"wrote {len(cf.export_cases(export, cases))} files to {export}")
     elif policy is not None:
-        _report(run_policy(policy, cases), format)
+        _report(cf.run_policy(policy, cases), format)
     elif command is not None:
         with show.progress() as progress:
             task = progress.add_task(rules, total=len(cases))
-            verdicts = run_command(
+            verdicts = cf.run_command(
                 command, cases, seconds=seconds, done=lambda: progress.advance(task)
             )
         _report(verdicts, format)

@@ -241,21 +241,15 @@ def _evaluate_agents(
     format: Format,
 ) -> None:
     """Score each agent on drawn episodes, and on one long episode; print a table for either."""
+    import bfenv.evaluation.episodes as ep
     from bfenv.envs.settings import DEFAULTS
-    from bfenv.evaluation.episodes import (
-        REFERENCES,
-        best_policies,
-        evaluate_agent,
-        starves,
-        workload_of,
-    )
     from bfenv.workloads.load import load_workload
 
     noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
     tables: list[list[dict[str, Any]]] = []
     errors: list[str] = []
     for agent in agents:
-        own = workload or workload_of(agent)
+        own = workload or ep.workload_of(agent)
         trace = load_workload(own or WORKLOAD, **({} if load is None else {"load": load}))
         if workload is None:
             reason = "which is on its card" if own else "as no card names a workload that is here"
@@ -263,12 +257,12 @@ def _evaluate_agents(
             show.lines([f"bfenv: {line}; see --workload"], sys.stderr)
         for length, count in {DEFAULTS["episode_jobs"]: episodes, None: 1}.items():
             with show.share_done(f"{agent[-14:]}, {count} episodes") as watch:
-                rows = evaluate_agent(
+                rows = ep.evaluate_agent(
                     agent,
                     trace,
                     episodes=count,
                     trust=trust,
-                    references=[*REFERENCES, *policies],
+                    references=[*ep.REFERENCES, *policies],
                     failed=lambda policy, error: errors.append(str(error)),
                     watch=watch,
                     split=split,
@@ -284,14 +278,14 @@ def _evaluate_agents(
                 "episode_jobs": length,
                 "jobs": rows[0].jobs // count,
             }
-            best = best_policies(rows)
+            best = ep.best_policies(rows)
             tables.append(
                 [
                     identity
                     | {"policy": row.policy}
                     | dict.fromkeys(noted, 0)  # policies make no decisions of the environment
                     | dict(row.metrics)
-                    | {"starves": starves(row), "best": row in best, "division": row.division}
+                    | {"starves": ep.starves(row), "best": row in best, "division": row.division}
                     for row in rows
                 ]
             )

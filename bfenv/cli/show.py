@@ -47,15 +47,8 @@ def progress(count: Literal["done", "rows", "share"] = "done") -> "Progress":
     `count` is what the bar shows beside its length: how much of the total is done, the field "rows"
     of a bar whose length is time, or per cent.
     """
+    import rich.progress as bars
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -63,15 +56,15 @@ def progress(count: Literal["done", "rows", "share"] = "done") -> "Progress":
 
         return ProgressLines(disable=True)
     columns = {
-        "done": MofNCompleteColumn(),
-        "rows": TextColumn("{task.fields[rows]}"),
-        "share": TaskProgressColumn(),
+        "done": bars.MofNCompleteColumn(),
+        "rows": bars.TextColumn("{task.fields[rows]}"),
+        "share": bars.TaskProgressColumn(),
     }
-    return Progress(
-        TextColumn("{task.description:<24}", markup=False),
-        BarColumn(),
+    return bars.Progress(
+        bars.TextColumn("{task.description:<24}", markup=False),
+        bars.BarColumn(),
         columns[count],
-        TimeRemainingColumn(),
+        bars.TimeRemainingColumn(),
         console=console,
         transient=True,
     )

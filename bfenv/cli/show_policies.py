@@ -53,7 +53,12 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         ),
     )
     waits = fmt.alike(*([means[one][name] for one in ranked] for name in WAITS))
-    beyond = _beyond(rows)
+    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
+    beyond = {  # a low mean may be bought by starving jobs
+        row["policy"]
+        for row in rows
+        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
+    }
     lines = [
         (
             "logged, as it ran" if policy == LOGGED else policy,
@@ -111,16 +116,6 @@ def over_workloads(rows: Sequence[Row], format: Format) -> None:
         title="Mean bounded slowdown, and ratios to EASY's over all workloads",
         note=MARK_MEANING if is_judged else NOT_JUDGED,
     )
-
-
-def _beyond(rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return whose longest wait is beyond the limit: a low mean may be bought by starving jobs."""
-    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
-    return {
-        row["policy"]
-        for row in rows
-        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
-    }
 
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:

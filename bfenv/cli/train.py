@@ -73,13 +73,9 @@ def train(
     check_output_folder(out)
     settings = changed(find_settings(preset), read_changes(change or ()))
     given = {
-        "steps": steps,
-        "seed": seed,
-        "algo": algo,
-        "network": network,
-        "warm_start": warm_start,
-        "device": device,
-    }
+        "steps": steps, "seed": seed, "algo": algo, "network": network,
+        "warm_start": warm_start, "device": device,
+    }  # fmt: skip
     settings = changed(settings, {name: v for name, v in given.items() if v is not None})
     if seeds is None:
         _train(settings, out, resume, tensorboard)

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import (
-    ForceOption,
-    SeedOption,
-    check_new,
-    choices,
-    duration_option,
-    option,
-)
+from bfenv.cli.options import ForceOption, SeedOption, check_new, choices, duration_option, option
 from bfenv.core.errors import BfenvError
 from bfenv.site.defaults import PLANNER, SINFO, SQUEUE, TODAY
 
@@ -191,28 +184,23 @@ def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenForm
 
 
 def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **options: Any) -> None:
-    from bfenv.site.when_evaluation import (
-        COLUMNS,
-        evaluate_forecasts,
-        evaluation_lines,
-        evaluation_rows,
-    )
+    import bfenv.site.when_evaluation as ev
     from bfenv.workloads.load import load_workload
 
     with show.progress("share") as bar:
         task = bar.add_task("forecasting", total=1.0)
-        found = evaluate_forecasts(
+        found = ev.evaluate_forecasts(
             load_workload(log), moments=moments, regression=not months, **options,
             done=lambda share: bar.update(task, completed=share),
         )  # fmt: skip
-    rows = evaluation_rows(found, months=months)
+    rows = ev.evaluation_rows(found, months=months)
     if format is not WhenFormat.text:
         show.rows(rows, show.Format(format))
         return
     starts = "the log's own starts" if found.recorded else f"starts under {found.policy}"
     tenths = f"starts in each tenth of the forecasts, %: {rows[0]['tenths']}"
     show.table(
-        COLUMNS, evaluation_lines(rows), numbers=len(COLUMNS) - 2, whole_names=2,
+        ev.COLUMNS, ev.evaluation_lines(rows), numbers=len(ev.COLUMNS) - 2, whole_names=2,
         title=f"{found.log}, against {starts}", note=tenths,
     )  # fmt: skip
 

@@ -59,11 +59,7 @@ class EnvBatch:
         self.settings = complete_settings(settings)
         values = self.settings
         self.source = EpisodeSource(
-            workload,
-            values["load"],
-            values["split"],
-            values["warmup_jobs"],
-            values["episode_jobs"],
+            workload, values["load"], values["split"], values["warmup_jobs"], values["episode_jobs"]
         )
         self.window = int(values["window"])
         self.render_mode = values["render_mode"]
@@ -200,11 +196,8 @@ class EnvBatch:
     def _open(self, i: int, window: EpisodeWindow, buffers: at.StepBuffers) -> None:
         earlier = self.windows[i]
         if earlier is not None and (before := self.source.traces[earlier.k]).outages:
-            cluster, truth = (
-                at.cluster_of(self._state, i),
-                at.truth_of(self._state, self._tables, i),
-            )
-            forget_outages(cluster, truth, outages_of(before))
+            truth = at.truth_of(self._state, self._tables, i)
+            forget_outages(at.cluster_of(self._state, i), truth, outages_of(before))
         if self._state.known[i, :, -1].tolist() != self._placeholders[window.k]:
             self._state.known[i].T[:] = self._placeholders[window.k]
         self.windows[i] = window

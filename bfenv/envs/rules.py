@@ -17,7 +17,12 @@ def find_job_features(settings: EnvSettings, traces: Sequence[Trace]) -> tuple[F
     """Return the columns of the observation's "queue"."""
     groups = settings["job_features"]
     if groups is None:
-        groups = _varying_groups(traces)
+        varies = {
+            "users": any(bool((trace.jobs.user >= 0).any()) for trace in traces),
+            "priority": any(bool(trace.jobs.priority.any()) for trace in traces),
+            "requested_start": any(bool(trace.jobs.requested_start.any()) for trace in traces),
+        }
+        groups = [name for name in JOB_FEATURES if varies[name]]
     guarded, trial = settings["guard"] is not None, settings["trial_limit"] is not None
     return job_columns(groups, guarded, trial, _has_trial_actions(settings))
 
@@ -74,13 +79,3 @@ def plain_rules(rules: EnvRules) -> EnvRules:
     if rules.expression is not None:
         rules = rules._replace(expression=without_room(rules.expression))
     return rules._replace(every_pass=False)  # see `EnvBatch.stop_at_every_pass`
-
-
-def _varying_groups(traces: Sequence[Trace]) -> list[str]:
-    """Return the groups of features that vary in some trace."""
-    varies = {
-        "users": any(bool((trace.jobs.user >= 0).any()) for trace in traces),
-        "priority": any(bool(trace.jobs.priority.any()) for trace in traces),
-        "requested_start": any(bool(trace.jobs.requested_start.any()) for trace in traces),
-    }
-    return [name for name in JOB_FEATURES if varies[name]]

@@ -69,9 +69,7 @@ class BackfillVecEnv(VecEnv):
         """Keep the actions, (num_envs,) int, for `step_wait`."""
         self._actions = check_actions(actions, self.num_envs)
 
-    def step_wait(
-        self,
-    ) -> tuple[Observation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Observation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Act in every environment; reset those whose episode is over."""
         if self._actions is None:
             raise BfenvError("step_wait needs a step_async before it")

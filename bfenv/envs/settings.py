@@ -7,15 +7,7 @@ environment's page show is derived from it.
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Sequence, Set
-from typing import (
-    Annotated,
-    Any,
-    NamedTuple,
-    TypedDict,
-    TypeVar,
-    cast,
-    get_type_hints,
-)
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast, get_type_hints
 
 import numpy as np
 
@@ -88,17 +80,10 @@ class EnvSettings(TypedDict, total=False):
         ),
     ]
     episode_jobs: Annotated[
-        int | None,
-        Setting(256, "jobs per episode; None for all of the split after the warm-up."),
+        int | None, Setting(256, "jobs per episode; None for all of the split after the warm-up.")
     ]
-    warmup_jobs: Annotated[
-        int,
-        Setting(256, "jobs before the episode's, scheduled by EASY."),
-    ]
-    window: Annotated[
-        int,
-        Setting(64, "how many waiting jobs the agent sees and can start."),
-    ]
+    warmup_jobs: Annotated[int, Setting(256, "jobs before the episode's, scheduled by EASY.")]
+    window: Annotated[int, Setting(64, "how many waiting jobs the agent sees and can start.")]
     window_order: Annotated[
         str,
         Setting(
@@ -171,8 +156,7 @@ class EnvSettings(TypedDict, total=False):
         Setting(None, 'what `render` returns: "ansi", a text, or "rgb_array", an image.'),
     ]
     max_episode_steps: Annotated[
-        int | None,
-        Setting(None, "after how many actions an episode is truncated; None for never."),
+        int | None, Setting(None, "after how many actions an episode is truncated; None for never.")
     ]
 
 

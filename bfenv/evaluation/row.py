@@ -307,9 +307,9 @@ def encode_json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _safe_name(text: str, longest: int = 40) -> str:
+def _safe_name(text: str) -> str:
     """Part of a file name that leads nowhere else, of letters, digits, dots, plus and minus."""
-    return re.sub(r"[^A-Za-z0-9.+-]+", "-", text)[:longest].lstrip(".+-").rstrip(".-") or "x"
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", text)[:40].lstrip(".+-").rstrip(".-") or "x"
 
 
 def _slowdown_curve(value: Any) -> SlowdownCurve | None:
@@ -352,7 +352,10 @@ def check_results(results: Mapping[str, Mapping[str, Any]], where: object) -> No
     for name, value in results["versus"].items():
         if name != "reference":
             expected = f"null or an object with the numbers {', '.join(ENDS)}"
-            _demand(_is_difference(value), where, f"versus.{name}", expected, value)
+            is_good = value is None or (
+                isinstance(value, dict) and all(is_number(value.get(end)) for end in ENDS)
+            )
+            _demand(is_good, where, f"versus.{name}", expected, value)
     waits, queue = (results["curves"].get(name) for name in ("wait_quantiles", "queue_length"))
     expected = "ascending numbers >= 0"
     _demand(waits is None or _ascend(waits), where, "curves.wait_quantiles", expected, waits)
@@ -384,12 +387,6 @@ CHECKS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
     Mapping[str, str]: (lambda value: isinstance(value, dict), "an object"),
     Mapping: (lambda value: isinstance(value, dict), "an object"),
 }  # whether a value is of a type, and how an error message describes the type
-
-
-def _is_difference(value: Any) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, dict) and all(is_number(value.get(end)) for end in ENDS)
 
 
 def _is_queue(value: Any) -> bool:

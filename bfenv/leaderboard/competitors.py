@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import bfenv.players.player_process as pp
+import bfenv.players.strangers as st
 from bfenv.agents.agent_names import SHIPPED, is_stochastic, read_agent, starts_trials, training_of
 from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.agents.rlscheduler import NAME as PUBLISHED
@@ -22,27 +24,14 @@ from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
 from bfenv.players.limits import DEFAULT, PlayerLimits
-from bfenv.players.player_process import (
-    PlayerError,
-    PlayerKilledError,
-    PlayerProcess,
-    check_command,
-)
 from bfenv.players.remote_agent import read_greeting
 from bfenv.players.remote_policy import declared_flags, greet
 from bfenv.players.serve import python_player
-from bfenv.players.strangers import (
-    CARDS,
-    is_strange_agent,
-    is_strange_policy,
-    package_of,
-    source_of,
-)
 
 
 def card_of(policy: Policy) -> str | None:
     """Return the name or path of the card that a policy was loaded from; None of other policies."""
-    return _card_named(policy.name) or None if policy.name.startswith(f"{CARDS}:") else None
+    return _card_named(policy.name) or None if policy.name.startswith(f"{st.CARDS}:") else None
 
 
 def _card_named(name: str) -> str:
@@ -50,7 +39,7 @@ def _card_named(name: str) -> str:
     base, options = parse_name(name, PolicyError)
     prefix, _, card = base.partition(":")
     card = card or str(read_value(options.get("name", "''")))
-    return card if prefix == CARDS and card != PUBLISHED else ""
+    return card if prefix == st.CARDS and card != PUBLISHED else ""
 
 
 def network_of(name: str) -> str | None:
@@ -73,7 +62,7 @@ def code_files(kind: str, name: str) -> list[Path]:
     with.
     """
     if kind == "player":
-        check_command(name)
+        pp.check_command(name)
         first, *words = shlex.split(name)
         words = [first] * (os.sep in first) + words
         return [Path(word) for word in words if os.path.isfile(word)]
@@ -84,12 +73,12 @@ def code_files(kind: str, name: str) -> list[Path]:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
     base, options = parse_name(name, PolicyError)
-    if kind == "policy" and base == f"{CARDS}:{PUBLISHED}":
+    if kind == "policy" and base == f"{st.CARDS}:{PUBLISHED}":
         return list(weight_files(str(read_value(options.get("path", "")))))
     if kind == "policy" and (card := _card_named(name)):
         return [Path(card)] if card.endswith(SUFFIX) else []
-    if (is_strange_agent if kind == "agent" else is_strange_policy)(name):
-        source = source_of(name)
+    if (st.is_strange_agent if kind == "agent" else st.is_strange_policy)(name):
+        source = st.source_of(name)
         return [source] if source else []
     return []
 
@@ -129,11 +118,11 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
     check_name(kind, name)
     code = code_hash(kind, name)
     if kind == "player":
-        return _greet(Competitor(kind, name, code, tuple(check_command(name))), limits)
+        return _greet(Competitor(kind, name, code, tuple(pp.check_command(name))), limits)
     if not is_strange(kind, name):
         return _own(kind, name, code)
     is_saved = kind == "agent" and read_agent(name).is_saved
-    files = code_files(kind, name) if is_saved else package_of(name)
+    files = code_files(kind, name) if is_saved else st.package_of(name)
     competitor = Competitor(kind, name, code, tuple(python_player(kind, name, files)))
     if not is_saved:
         return _greet(competitor, limits)
@@ -152,7 +141,7 @@ def is_strange(kind: str, name: str) -> bool:
     """
     if kind == "player":
         return True
-    return is_strange_policy(name) if kind == "policy" else is_strange_agent(name)
+    return st.is_strange_policy(name) if kind == "policy" else st.is_strange_agent(name)
 
 
 def _own(kind: str, name: str, code: str | None) -> Competitor:
@@ -205,7 +194,7 @@ def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
     """Ask the player of a competitor for what it declares; again if it was killed meanwhile."""
     for _ in range(GREETINGS):
         try:
-            with PlayerProcess(competitor.command, limits) as process:
+            with pp.PlayerProcess(competitor.command, limits) as process:
                 greeting = greet(process)
             if competitor.kind != "agent":
                 return competitor._replace(**declared_flags(greeting)._asdict())
@@ -215,9 +204,9 @@ def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
                 trials=declared.opened.settings.get("trial_limit") is not None,
                 trained_on=declared.opened.trained_on,
             )
-        except PlayerKilledError as error:  # which need not be its fault
+        except pp.PlayerKilledError as error:  # which need not be its fault
             reason = str(error)
-        except PlayerError as error:
+        except pp.PlayerError as error:
             reason = str(error)
             break
     return competitor._replace(trials=None, error=reason)

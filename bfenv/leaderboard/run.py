@@ -93,7 +93,12 @@ def run_suite(
     check_workers(jobs, backend, scheduler)
     check_number("timeout", timeout, positive=True)
     check_number("timeout", timeout, most=LONGEST_TIMEOUT)
-    _check_trust(agents, trust)
+    for name in agents:
+        if read_agent(name).is_saved and not trust:
+            raise BfenvError(
+                f"{name} is a saved model, and opening it runs whatever code is in it; add --trust "
+                "if you know where it comes from"
+            )
     folder = Path(out)
     limits = limits.hiding([*(folder / part for part in CONTENTS), *suite.files])
     plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits, waiting), shard)
@@ -122,33 +127,17 @@ def run_suite(
                 done(made.row, _cost(tasks[i], costs))
     finally:
         close_worker()
-    if any(task.command for task in plan):
-        _check_rows(folder, [*outcome.new_rows, *outcome.existing_rows])
-    return outcome
-
-
-def _check_rows(folder: Path, rows: Iterable[Row]) -> None:
-    """Check that no row was changed by others while players ran, and write those that were again.
-
-    Without a sandbox, players can write to the folder.
-    """
-    changed = [row for row in rows if find_row(folder, row.key) != row]
-    for row in changed:
-        write_atomically(folder / "rows" / f"{row.key}.json", row.to_json())
-    if changed:
-        names = ", ".join(dict.fromkeys(row.policy for row in changed))
-        raise BfenvError(
-            f"{folder}: rows were changed during the run, and are written again: {names}"
-        )
-
-
-def _check_trust(agents: Iterable[str], trust: bool) -> None:
-    for name in agents:
-        if read_agent(name).is_saved and not trust:
+    if any(task.command for task in plan):  # without a sandbox, players can write to the folder
+        rows = [*outcome.new_rows, *outcome.existing_rows]
+        changed = [row for row in rows if find_row(folder, row.key) != row]
+        for row in changed:
+            write_atomically(folder / "rows" / f"{row.key}.json", row.to_json())
+        if changed:
+            names = ", ".join(dict.fromkeys(row.policy for row in changed))
             raise BfenvError(
-                f"{name} is a saved model, and opening it runs whatever code is in it; add --trust "
-                "if you know where it comes from"
+                f"{folder}: rows were changed during the run, and are written again: {names}"
             )
+    return outcome
 
 
 def _existing_row(folder: Path, task: Task, retry: bool) -> Row | None:

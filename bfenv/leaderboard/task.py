@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
-from bfenv.leaderboard.competitors import Competitor, find_competitor, network_of, with_article
+from bfenv.leaderboard.competitors import find_competitor, network_of, with_article
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.players.limits import DEFAULT, PlayerLimits
 
@@ -73,7 +73,23 @@ def plan_rows(
     networks = {name: network_of(name) for name in policies}
     policies = [name for name in policies if networks[name] is None]
     agents = [*agents, *(name for name in networks.values() if name is not None)]
-    competitors = _find_competitors(suite, policies, agents, players, limits, waiting)
+    names = {"policy": policies, "agent": agents, "player": players}
+    for one, other in combinations(KINDS, 2):
+        for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
+            raise BfenvError(
+                f"{name} is given as {with_article(one)} and as {with_article(other)}: choose one"
+            )
+    competitors = []
+    for kind in KINDS:
+        for name in dict.fromkeys(names[kind]):
+            waiting(f"preparing {name}")
+            competitors.append(find_competitor(kind, name, limits))
+    for each in () if suite.unseen else competitors:
+        if each.trained_on is None:
+            raise BfenvError(
+                f"{suite.name} takes agents only if the jobs that they were trained on are known: "
+                f"{each.name} needs a model's card, or an attribute trained_on"
+            )
     tasks = {}
     for entry in suite.entries:
         if entry.logged:
@@ -98,32 +114,3 @@ def plan_rows(
                 )
                 tasks[task.key] = task
     return list(tasks.values())
-
-
-def _find_competitors(
-    suite: Suite,
-    policies: Sequence[str],
-    agents: Sequence[str],
-    players: Sequence[str],
-    limits: PlayerLimits,
-    waiting: Callable[[str], None],
-) -> list[Competitor]:
-    """Return those that compete on a suite, each once; see `plan_rows`."""
-    names = {"policy": policies, "agent": agents, "player": players}
-    for one, other in combinations(KINDS, 2):
-        for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
-            raise BfenvError(
-                f"{name} is given as {with_article(one)} and as {with_article(other)}: choose one"
-            )
-    competitors = []
-    for kind in KINDS:
-        for name in dict.fromkeys(names[kind]):
-            waiting(f"preparing {name}")
-            competitors.append(find_competitor(kind, name, limits))
-    for each in () if suite.unseen else competitors:
-        if each.trained_on is None:
-            raise BfenvError(
-                f"{suite.name} takes agents only if the jobs that they were trained on are known: "
-                f"{each.name} needs a model's card, or an attribute trained_on"
-            )
-    return competitors

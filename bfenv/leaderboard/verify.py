@@ -80,7 +80,14 @@ def verify(
     is_part = sample is not None and sample < len(keys)
     drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
     begin(2 + 3 * len(rows) + len(drawn))
-    suite, verdict = _check_suite(leaderboard, workloads)
+    suite: Suite | None = None
+    verdict = CheckResult("suite", HOLDS)
+    try:
+        suite = _find_suite(leaderboard, workloads)
+    except _MissingError as error:
+        verdict = CheckResult("suite", UNCHECKED, str(error))
+    except BfenvError as error:
+        verdict = CheckResult("suite", WRONG, str(error))
     yield verdict
     sources = {
         _Place(entry.label, i, entry.trace(i).source): entry.trace(i).hash
@@ -93,7 +100,11 @@ def verify(
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
-    known = {row.key for row in rows if sources.get(_place(row)) == row.workload_hash}
+    known = {
+        row.key
+        for row in rows
+        if sources.get(_Place(row.workload, row.seed, row.source)) == row.workload_hash
+    }
     try:
         for row in rows:
             is_known = row.key in known
@@ -115,18 +126,6 @@ def verify(
 
 class _MissingError(BfenvError):
     """What the suite is made from was not given."""
-
-
-def _check_suite(
-    leaderboard: Leaderboard, workloads: Sequence[str]
-) -> tuple[Suite | None, CheckResult]:
-    """Return the suite that `_find_suite` finds, None if it finds none, and what came of it."""
-    try:
-        return _find_suite(leaderboard, workloads), CheckResult("suite", HOLDS)
-    except _MissingError as error:
-        return None, CheckResult("suite", UNCHECKED, str(error))
-    except BfenvError as error:
-        return None, CheckResult("suite", WRONG, str(error))
 
 
 def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
@@ -164,9 +163,9 @@ def _without_places(described: Any) -> Any:
             for key, value in parts
             if key != "source" or not os.path.isabs(str(value))
         }
-    return (
-        [_without_places(each) for each in described] if isinstance(described, list) else described
-    )
+    if isinstance(described, list):
+        return [_without_places(each) for each in described]
+    return described
 
 
 class _Place(NamedTuple):
@@ -175,10 +174,6 @@ class _Place(NamedTuple):
     workload: str
     seed: int
     source: str
-
-
-def _place(row: Row) -> _Place:
-    return _Place(row.workload, row.seed, row.source)
 
 
 def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Leaderboard:

@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import bfenv.analysis.plots.figure as fg
 from bfenv.analysis.formatting import compound_duration
-from bfenv.analysis.plots.figure import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    RED,
-    STYLE,
-    check_matplotlib,
-    write_figure,
-)  # fmt: skip
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
 from bfenv.workloads.summary import POPULAR, WEEKDAYS, hours, popular_estimates, weekdays
@@ -49,7 +40,7 @@ def write_workload(trace: Trace, path: Path) -> None:
         BfenvError: If matplotlib is missing, the suffix names no format, or the file cannot be
             written.
     """
-    write_figure(path, draw=lambda: draw_workload(trace))
+    fg.write_figure(path, draw=lambda: draw_workload(trace))
 
 
 def draw_workload(trace: Trace) -> "Figure":
@@ -61,12 +52,12 @@ def draw_workload(trace: Trace) -> "Figure":
     Raises:
         BfenvError: If matplotlib is missing.
     """
-    check_matplotlib()
+    fg.check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    with rc_context(STYLE):
+    with rc_context(fg.STYLE):
         layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.12)
         figure = Figure(figsize=(12, 13), layout=layout)
         panels = figure.subplot_mosaic(LAYOUT)
@@ -94,8 +85,8 @@ TIMES = {
 
 
 def _distributions(axes: "Axes", trace: Trace) -> None:
-    _cumulative(axes, trace.runtime, color=BLUE, linewidth=2.4, label="runtime")
-    _cumulative(axes, trace.jobs.estimate, color=RED, linewidth=1.4, label="estimate")
+    _cumulative(axes, trace.runtime, color=fg.BLUE, linewidth=2.4, label="runtime")
+    _cumulative(axes, trace.jobs.estimate, color=fg.RED, linewidth=1.4, label="estimate")
     _time_axis(axes, 1, int(trace.jobs.estimate.max()))
     axes.set(title="Runtimes and estimates", ylabel="share of jobs (%)")
     axes.legend(loc="upper left")
@@ -104,14 +95,13 @@ def _distributions(axes: "Axes", trace: Trace) -> None:
 def _accuracy(axes: "Axes", trace: Trace) -> None:
     accuracy = trace.runtime / trace.jobs.estimate
     bins = np.linspace(0, 1, 21).tolist()
-    axes.hist(
-        accuracy, bins, weights=np.full(len(accuracy), 100 / len(accuracy)), color=BLUE, rwidth=0.9
-    )
+    weights = np.full(len(accuracy), 100 / len(accuracy))
+    axes.hist(accuracy, bins, weights=weights, color=fg.BLUE, rwidth=0.9)
     median = float(np.median(accuracy))
-    axes.axvline(median, color=RED, linewidth=1.5)
+    axes.axvline(median, color=fg.RED, linewidth=1.5)
     axes.annotate(
         f"median {median:.2f}", (median, 0.97), (5 if median < 0.6 else -5, 0),
-        xycoords=("data", "axes fraction"), textcoords="offset points", color=RED,
+        xycoords=("data", "axes fraction"), textcoords="offset points", color=fg.RED,
         ha="left" if median < 0.6 else "right", va="top",
         bbox={"color": "white", "pad": 1.5},
     )  # fmt: skip
@@ -125,7 +115,7 @@ def _lengths(axes: "Axes", trace: Trace) -> None:
     longest = float(np.percentile(trace.runtime, 99.5))
     width = next((w for w in WIDTHS if longest / w <= 300), DAY)
     edges = np.arange(0, longest + 2 * width, width)
-    axes.hist(trace.runtime / HOUR, (edges / HOUR).tolist(), color=BLUE)
+    axes.hist(trace.runtime / HOUR, (edges / HOUR).tolist(), color=fg.BLUE)
     beyond = int(np.count_nonzero(trace.runtime > edges[-1]))
     axes.set(
         title=f"Jobs by length, in steps of {compound_duration(width)}", xlabel="runtime (h)",
@@ -136,11 +126,11 @@ def _lengths(axes: "Axes", trace: Trace) -> None:
     axes.minorticks_off()
     if beyond:
         text = f"{beyond:,} longer, up to {compound_duration(int(trace.runtime.max()))}"
-        axes.text(1, 1, text, transform=axes.transAxes, ha="right", va="top", color=GREY)
+        axes.text(1, 1, text, transform=axes.transAxes, ha="right", va="top", color=fg.GREY)
 
 
 def _within(axes: "Axes", trace: Trace) -> None:
-    styles = ((BLUE, "-"), (RED, "--"), (GREEN, "-."))
+    styles = ((fg.BLUE, "-"), (fg.RED, "--"), (fg.GREEN, "-."))
     for one, (colour, line) in zip(popular_estimates(trace, 3), styles, strict=False):
         runtime = np.sort(trace.runtime[trace.jobs.estimate == one["estimate"]])
         share = np.arange(len(runtime) + 1) / len(runtime) * 100
@@ -159,8 +149,8 @@ def _within(axes: "Axes", trace: Trace) -> None:
 def _popular(axes: "Axes", trace: Trace) -> None:
     popular = popular_estimates(trace)
     shares = [one["share"] * 100 for one in popular]
-    bars = axes.barh(range(len(popular)), shares, color=RED, height=0.75)
-    axes.bar_label(bars, [_number(share) for share in shares], padding=3, color=GREY)
+    bars = axes.barh(range(len(popular)), shares, color=fg.RED, height=0.75)
+    axes.bar_label(bars, [_number(share) for share in shares], padding=3, color=fg.GREY)
     axes.set_yticks(range(len(popular)), [compound_duration(one["estimate"]) for one in popular])
     axes.set_ylim(POPULAR - 0.5, -0.5)  # few bars are no thicker than many
     axes.grid(False, axis="y")
@@ -179,8 +169,8 @@ def _sizes(axes: "Axes", trace: Trace) -> None:
         np.bincount(exponent[members], minlength=len(classes)) / len(size) * 100
         for members in (power, ~power)
     ]
-    axes.bar(classes, shares[0], color=BLUE, label="powers of two")
-    axes.bar(classes, shares[1], bottom=shares[0], color=ORANGE, label="others")
+    axes.bar(classes, shares[0], color=fg.BLUE, label="powers of two")
+    axes.bar(classes, shares[1], bottom=shares[0], color=fg.ORANGE, label="others")
     axes.set_xticks(
         classes,
         [f"{min(2**k, trace.processors)}" for k in classes],
@@ -203,16 +193,16 @@ def _load(axes: "Axes", trace: Trace) -> None:
         _say(axes, "too short to tell")
         return
     parts = np.bincount(submit // width, work)[:complete] / (trace.processors * width) * 100
-    axes.stairs(parts, np.arange(complete + 1) * width / DAY, color=BLUE, fill=True, alpha=0.85)
-    axes.axhline(100, color=RED, linewidth=1.2, linestyle="--")
+    axes.stairs(parts, np.arange(complete + 1) * width / DAY, color=fg.BLUE, fill=True, alpha=0.85)
+    axes.axhline(100, color=fg.RED, linewidth=1.2, linestyle="--")
     axes.set(xlim=(0, complete * width / DAY), ylim=(0, None))
 
 
 def _hours(axes: "Axes", trace: Trace) -> None:
     hour = hours(trace)
     counts = np.bincount(hour, minlength=24)
-    axes.bar(np.arange(24) + 0.5, counts / len(hour) * 100, color=GREEN, width=0.85)
-    axes.axhline(100 / 24, color=GREY, linewidth=1, linestyle=":")
+    axes.bar(np.arange(24) + 0.5, counts / len(hour) * 100, color=fg.GREEN, width=0.85)
+    axes.axhline(100 / 24, color=fg.GREY, linewidth=1, linestyle=":")
     axes.set_xticks(range(0, 25, 6), [f"{h}:00" for h in range(0, 25, 6)])
     axes.grid(False, axis="x")
     axes.set(title="Arrivals by hour of the day", ylabel="share of jobs (%)", xlim=(0, 24))
@@ -226,22 +216,16 @@ def _days(axes: "Axes", trace: Trace) -> None:
         _say(axes, "no weekdays are known:\na generated workload, or\na log without its date")
         return
     counts = np.bincount(day, minlength=7) / len(day) * 100
-    axes.bar(range(7), counts, color=[GREEN] * 5 + [ORANGE] * 2, width=0.8)
-    axes.axhline(100 / 7, color=GREY, linewidth=1, linestyle=":")
+    axes.bar(range(7), counts, color=[fg.GREEN] * 5 + [fg.ORANGE] * 2, width=0.8)
+    axes.axhline(100 / 7, color=fg.GREY, linewidth=1, linestyle=":")
     axes.set_xticks(range(7), [name[:2] for name in WEEKDAYS])
 
 
 PANELS = {
-    "distributions": _distributions,
-    "accuracy": _accuracy,
-    "lengths": _lengths,
-    "within": _within,
-    "popular": _popular,
-    "sizes": _sizes,
-    "load": _load,
-    "hours": _hours,
+    "distributions": _distributions, "accuracy": _accuracy, "lengths": _lengths,
+    "within": _within, "popular": _popular, "sizes": _sizes, "load": _load, "hours": _hours,
     "days": _days,
-}
+}  # fmt: skip
 
 
 def _cumulative(axes: "Axes", values: np.ndarray, **style: Any) -> None:
@@ -269,4 +253,4 @@ def _number(percent: float) -> str:
 
 def _say(axes: "Axes", text: str) -> None:
     axes.set_axis_off()
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=fg.GREY)

@@ -75,38 +75,31 @@ def report(
 
 
 def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]") -> None:
+    import bfenv.leaderboard.report.ranking as rk
     from bfenv.analysis.formatting import csv_text
     from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
-    from bfenv.leaderboard.report.ranking import (
-        STARVING,
-        TEXT_COLUMNS,
-        notes,
-        ranked,
-        render_markdown,
-        split,
-        telling_columns,
-        title,
-    )
     from bfenv.leaderboard.standings import Standing
 
-    lines = ranked(leaderboard)
+    lines = rk.ranked(leaderboard)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
     elif format is Format.csv:
         sys.stdout.write(csv_text(Standing._fields, lines))
     elif format is Format.markdown:
-        sys.stdout.write(render_markdown(leaderboard, more))
+        sys.stdout.write(rk.render_markdown(leaderboard, more))
     else:
-        for heading, part in zip((title(leaderboard), STARVING), split(lines), strict=True):
-            columns = [*telling_columns(part, TEXT_COLUMNS), *more]
+        for heading, part in zip(
+            (rk.title(leaderboard), rk.STARVING), rk.split(lines), strict=True
+        ):
+            columns = [*rk.telling_columns(part, rk.TEXT_COLUMNS), *more]
             cells = list(zip(*(column.texts(part) for column in columns), strict=True))
             if cells:
                 ranking = [column.lines for column in columns]
                 show.table(ranking, cells, format, numbers=len(ranking) - 1, title=heading)
         mark = "% " * (format is Format.latex)  # a comment
-        show.lines(mark + text for text in notes(leaderboard, lines))
+        show.lines(mark + text for text in rk.notes(leaderboard, lines))
         if left := gap_lines(leaderboard):
             print()
             headings = [heading.replace(" ", "\n") for heading in GAP]
@@ -119,22 +112,16 @@ def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]")
 
 
 def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:
-    from bfenv.leaderboard.report.other_metrics import (
-        AGREEMENT,
-        AGREEMENT_MEANING,
-        COLUMNS,
-        metric_lines,
-        metric_notes,
-    )
+    import bfenv.leaderboard.report.other_metrics as om
 
     rows = leaderboard.rows
-    headings = [heading.replace(" ", "\n").replace("-", "-\n") for heading in COLUMNS]
+    headings = [heading.replace(" ", "\n").replace("-", "-\n") for heading in om.COLUMNS]
     print()
     show.table(
         headings,
-        metric_lines(rows),
+        om.metric_lines(rows),
         format,
-        numbers=len(COLUMNS) - 2,
+        numbers=len(om.COLUMNS) - 2,
         title="places under several metrics",
-        note="\n".join([*metric_notes(rows), f"{AGREEMENT}: {AGREEMENT_MEANING}"]),
+        note="\n".join([*om.metric_notes(rows), f"{om.AGREEMENT}: {om.AGREEMENT_MEANING}"]),
     )

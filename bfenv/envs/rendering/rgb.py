@@ -146,16 +146,9 @@ ACCENT: Colour = (0, 98, 168)
 OUTAGE: Colour = (212, 210, 202)
 # After Paul Tol's scheme "muted", which is safe for colour-blind readers
 JOBS: tuple[Colour, ...] = (
-    (136, 204, 238),
-    (204, 102, 119),
-    (68, 170, 153),
-    (221, 204, 119),
-    (92, 84, 172),
-    (153, 153, 51),
-    (170, 68, 153),
-    (64, 140, 80),
-    (176, 96, 60),
-)
+    (136, 204, 238), (204, 102, 119), (68, 170, 153), (221, 204, 119), (92, 84, 172),
+    (153, 153, 51), (170, 68, 153), (64, 140, 80), (176, 96, 60),
+)  # fmt: skip
 
 
 def render_image(env: EnvHandle) -> np.ndarray:
@@ -200,14 +193,8 @@ def _header(canvas: Canvas, snapshot: view.Snapshot) -> None:
     out = view.out_of_service(snapshot)
     busy = snapshot.processors - snapshot.free - out
     share = f"utilization {100 * busy // snapshot.processors} %"
-    _part(
-        canvas,
-        0,
-        "machine",
-        f"{busy} of {snapshot.processors} busy",
-        busy / snapshot.processors,
-        ACCENT,
-    )
+    content = f"{busy} of {snapshot.processors} busy"
+    _part(canvas, 0, "machine", content, busy / snapshot.processors, ACCENT)
     runs = f"{len(snapshot.runs)} running" + (f", {out} out" if out else "")
     _below(canvas, 0, (share, FAINT), (runs, FAINT))
     started = f"{snapshot.started} of {snapshot.episode} started"
@@ -298,10 +285,8 @@ def _outages(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
         if one.begin >= axes.last:
             break
         above = sum(other.processors for other in snapshot.outages[:k] if other.end > one.begin)
-        top, bottom = (
-            axes.y(axes.processors - above),
-            axes.y(axes.processors - above - one.processors),
-        )
+        left_below = axes.processors - above
+        top, bottom = axes.y(left_below), axes.y(left_below - one.processors)
         left, right = min(axes.x(one.begin), axes.right - 3), axes.x(one.end)
         canvas.box(left, top, max(right - left, 3), max(bottom - top, 3), OUTAGE)
         if bottom - top >= 24 and right - left >= canvas.text_width("outage") + 12:
@@ -329,9 +314,8 @@ def _reservation(canvas: Canvas, snapshot: view.Snapshot, axes: Axes, head: view
     out = sum(
         one.processors for one in snapshot.outages if one.begin < end and one.end > head.begin
     )
-    ceiling = max(
-        snapshot.processors - out, head.size
-    )  # EASY's reservation heeds no outage to come
+    # EASY's reservation heeds no outage to come.
+    ceiling = max(snapshot.processors - out, head.size)
     x, top = min(axes.x(head.begin), axes.right - 3), axes.y(ceiling)
     bottom = axes.y(ceiling - head.size)
     width, height = max(axes.x(end) - x, 3), max(bottom - top, 3)

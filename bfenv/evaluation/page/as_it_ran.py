@@ -30,7 +30,9 @@ def calibration_lines(
         for row in rows:
             if row.workload == logged.workload and row.workload_hash == logged.workload_hash:
                 first.setdefault(row.policy, row)
-        closest = sorted(first.values(), key=_closeness)
+        closest = sorted(
+            first.values(), key=lambda row: (-(row.metrics.get("log_close") or 0.0), row.policy)
+        )
         for row in closest:
             value = row.metrics.get
             how = (
@@ -68,7 +70,3 @@ def as_it_ran(tables: Mapping[str, list[tuple[str, ...]]]) -> Markup | None:
         for workload, lines in tables.items()
     ]
     return join([*parts, element("p", explanation, class_="note")])
-
-
-def _closeness(row: Row) -> tuple[float, str]:
-    return -(row.metrics.get("log_close") or 0.0), row.policy

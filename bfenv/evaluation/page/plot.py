@@ -151,8 +151,10 @@ def curve(positions: Sequence[tuple[float, float]]) -> Markup:
         point = round(position[0] * SCALE), round((1 - position[1]) * SCALE)
         if points and point == points[-1]:
             continue
-        if len(points) > 1 and _in_line(points[-2], points[-1], point):
-            points.pop()
+        if len(points) > 1:
+            (a, b), (c, d), (e, f) = *points[-2:], point
+            if (c - a) * (f - d) == (e - c) * (d - b):  # the three are on a straight line
+                points.pop()
         points.append(point)
     (x, y), steps = points[0], []
     for right, down in points[1:]:
@@ -160,9 +162,3 @@ def curve(positions: Sequence[tuple[float, float]]) -> Markup:
         x, y = right, down
     path = f"M{points[0][0]} {points[0][1]}" + ("l" + " ".join(steps) if steps else "")
     return element("path", d=path)
-
-
-def _in_line(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:
-    """Whether three points are on a straight line."""
-    (a, b), (c, d), (e, f) = one, two, three
-    return (c - a) * (f - d) == (e - c) * (d - b)

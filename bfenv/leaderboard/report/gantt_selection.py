@@ -8,7 +8,6 @@ from typing import NamedTuple
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.report.ranking import ranked
@@ -44,7 +43,12 @@ def select_gantt(leaderboard: Leaderboard, logs: Iterable[Path] = ()) -> GanttSe
     for name in dict.fromkeys([REFERENCE, *(line.policy for line in ranked(leaderboard))]):
         try:
             if name in rows and len(schedules) < 2:
-                _check_source(rows[name], given)
+                path = path_in(rows[name].source)
+                if path is not None and path not in given:  # a row from elsewhere may name any
+                    raise WorkloadError(
+                        f"a row names the file {path}, which is opened only if you give it with "
+                        "--log"
+                    )
                 schedules.append(schedule_of(leaderboard, rows[name]))
         except (BfenvError, OSError) as error:
             absent = absent or str(error)
@@ -52,12 +56,3 @@ def select_gantt(leaderboard: Leaderboard, logs: Iterable[Path] = ()) -> GanttSe
         return GanttSelection(workload, [], 0, 0, absent)
     span = readable_span(schedules[0])
     return GanttSelection(workload, schedules, choose_begin(schedules, span), span)
-
-
-def _check_source(row: Row, given: set[str]) -> None:
-    """Check that a row opens no file but those given: a row from elsewhere may name any."""
-    path = path_in(row.source)
-    if path is not None and path not in given:
-        raise WorkloadError(
-            f"a row names the file {path}, which is opened only if you give it with --log"
-        )

@@ -7,6 +7,7 @@ its script. The script sorts by another column, filters, and highlights other po
 import math
 
 import bfenv.evaluation.summary as sm
+import bfenv.leaderboard.report.ranking as rk
 from bfenv.analysis.formatting import MISSING, ratio
 from bfenv.analysis.intervals import Interval
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, TRIALS
@@ -22,16 +23,6 @@ from bfenv.evaluation.page.panel import panels
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.other_metrics import other_metrics
-from bfenv.leaderboard.report.ranking import (
-    COLUMNS,
-    STARVING,
-    interval_text,
-    notes,
-    ranked,
-    split,
-    telling_columns,
-    title,
-)
 from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
 
@@ -46,9 +37,11 @@ HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, beside
 
 def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     """Return the page of a leaderboard, with the selected Gantt chart."""
-    lines = ranked(leaderboard)
+    lines = rk.ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
-    slots = _slots(lines)
+    slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
+    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE and line.rows]
+    slots |= {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
     summaries: dict[str, Summaries] = {
         workload: {numbers[one.policy]: one for one in sm.summarize(leaderboard.rows, workload)}
         for workload in dict.fromkeys(row.workload for row in leaderboard.rows)
@@ -71,14 +64,14 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
          as_it_ran(calibration_lines(leaderboard.rows, leaderboard.logged))),
     ]  # fmt: skip
     return document(
-        "Leaderboard of backfilling schedulers", title(leaderboard), _first(lines), sections,
+        "Leaderboard of backfilling schedulers", rk.title(leaderboard), _first(lines), sections,
         unfolded=["ranking"],
     )  # fmt: skip
 
 
 def _first(lines: list[Standing]) -> Markup:
     """Make the first screen: who is first among those that starve no jobs."""
-    above, below = split(lines)
+    above, below = rk.split(lines)
     ranked = [one for one in above if one.ratio is not None and LEAST < one.ratio < 1 / LEAST]
     figures = [(f"{len(ranked)}", "policies ranked"), (f"{len(below)}", "not: they starve jobs")]
     if not ranked:
@@ -90,7 +83,7 @@ def _first(lines: list[Standing]) -> Markup:
         f"{best.policy} has the least mean bounded slowdown of the "
         f"{counted(len(alike), 'policy', 'policies')} that {DOES[best.division]} and starve no "
         f"jobs: {ratio(best.ratio)} of EASY's"
-        + (f" (95 %: {interval_text(best)})" if best.low is not None else "")
+        + (f" (95 %: {rk.interval_text(best)})" if best.low is not None else "")
         + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
     )
     known = [
@@ -106,7 +99,7 @@ def _first(lines: list[Standing]) -> Markup:
             one.policy + f" ({one.division})" * (one.division != COMPLETION),
             interval,
             ratio(one.ratio),
-            f" ({interval_text(one)})" if one.low is not None else "",
+            f" ({rk.interval_text(one)})" if one.low is not None else "",
             one is best,
         )
         for one, interval in zip(ranked, known, strict=False)
@@ -121,15 +114,8 @@ def _first(lines: list[Standing]) -> Markup:
     return first_screen(verdict, figures, drawing)
 
 
-def _slots(lines: list[Standing]) -> Slots:
-    """Highlight the reference and the first of the others."""
-    slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
-    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE and line.rows]
-    return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
-
-
 def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
-    above, below = split(lines)
+    above, below = rk.split(lines)
     controls = element(
         "p",
         element("label", "Show policies named ", element("input", type="search", id="filter")),
@@ -139,17 +125,17 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
     numbers = {id(line): n for n, line in enumerate(lines)}
     parts = [
         _standings(caption, part, numbers, slots)
-        for caption, part in (("Ranked policies", above), (STARVING, below))
+        for caption, part in (("Ranked policies", above), (rk.STARVING, below))
         if part
     ]
-    texts = notes(leaderboard, lines, failed=False)
+    texts = rk.notes(leaderboard, lines, failed=False)
     return join([controls, *parts, (element("p", text, class_="note") for text in texts)])
 
 
 def _standings(
     caption: str, lines: list[Standing], numbers: dict[int, int], slots: Slots
 ) -> Markup:
-    columns = telling_columns(lines, COLUMNS)
+    columns = rk.telling_columns(lines, rk.COLUMNS)
     texts = zip(*(column.texts(lines) for column in columns), strict=True)
     rows = []
     for line, own in zip(lines, texts, strict=True):
