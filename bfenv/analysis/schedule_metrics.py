@@ -1,6 +1,7 @@
 """Numbers that summarise a schedule: waits, slowdowns, utilization.
 
-In all functions, `schedule` (Schedule) is judged, and runtimes below `tau` seconds count as `tau`.
+In all functions, `schedule` (Schedule) is judged, and runtimes below `tau` (int) seconds count as
+`tau`.
 """
 
 import numpy as np
