@@ -5,13 +5,13 @@ BIN := .venv/bin
 WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test thorough sample quick oldest lint bounds coverage docs links pictures wheel clean
+.PHONY: demo test slow thorough sample quick oldest lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv warm
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
-test: .venv/all  ## the suite, with a third of the examples that hypothesis would draw
+test: .venv/all  ## nine tenths of the tests, with a third of hypothesis' examples; five minutes on two cores
 	@# Compile once, not once per worker: policies on one core, orders and the environment on another.
 	$(BIN)/bfenv evaluate --format csv > /dev/null & policies=$$!; \
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
@@ -24,7 +24,11 @@ test: .venv/all  ## the suite, with a third of the examples that hypothesis woul
 		tests/leaderboard/test_agent_schedule.py
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
-		-m "not thorough and (not uncompiled or logs)"
+		-m "not (slow or thorough) and (not uncompiled or logs)"
+
+slow: .venv/all  ## those of tests/slow.txt, each of which takes seconds; after make test, five minutes as well
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
+		-m "slow and not thorough and (not uncompiled or logs)"
 
 thorough: .venv/all  ## every test, with all examples; half an hour on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 --hypothesis-profile thorough

@@ -30,6 +30,7 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("bfenv"))
 settings.load_profile("bfenv")
+SLOW = (ROOT / "tests" / "slow.txt").read_text().splitlines()
 DRAWN = 3  # one of so many examples, without the profile "thorough"
 FEWEST = 10  # examples
 
@@ -111,7 +112,9 @@ def pytest_addoption(parser):
 
 
 def pytest_itemcollected(item):
-    """Give every test that calls `log` the marker `logs`."""
+    """Mark tests that call `log` with `logs`, and those of slow.txt with `slow`."""
+    if item.nodeid.partition("[")[0] in SLOW:
+        item.add_marker("slow")
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
         item.add_marker("logs")

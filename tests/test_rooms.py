@@ -11,7 +11,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SLOW
 
 ROOMS = {
     "agents": ROOT / "agents",
@@ -24,6 +24,12 @@ LARGEST_SHARE = 0.15  # of the lines, in one room
 
 def files():
     return [file for room in ROOMS.values() for file in room.rglob("*.py")]
+
+
+def test_slow():
+    """Each line of slow.txt names a test that exists."""
+    for file, _, name in (line.partition("::") for line in SLOW[1:]):
+        assert f"\ndef {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
 
 
 def test_an_upward_import_is_found(installed, tmp_path):

@@ -39,7 +39,6 @@ def test_windows(policy):
     assert measured("rlscheduler-windows-v1", policy) == column("windows")[policy]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["easy", "agent:formula", "agent:trial-formula"])
 def test_archive(policy):
     """So do those of EASY and of the best agents of both divisions on the archive."""

@@ -67,7 +67,6 @@ def test_no_test_job_in_training(name: str) -> None:
         assert score["split"] == "test" or (score["workload"], score["split"]) not in trained
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_names(POLICY))
 def test_suite_is_unseen(name: str) -> None:
     """The recorded hashes and numbers of jobs exclude all jobs of the suites of logs."""

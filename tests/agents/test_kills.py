@@ -11,7 +11,7 @@ from bfenv.agents.training import change, find_settings
 from bfenv.agents.training.ppo import train
 from tests.agents.training.test_training import assert_equal
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch]
+pytestmark = pytest.mark.torch
 SETTINGS = {"num_envs": 4, "num_steps": 16, "validate_every": 2, "steps": 768}
 LATEST = 0.3  # seconds behind an entry after which a process is killed
 

@@ -11,7 +11,6 @@ import bfenv.analysis.intervals as intervals
 from bfenv.core.errors import BfenvError
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("probability", [0.01, 0.5, 0.6, 0.9, 0.975, 0.995, 0.9995])
 def test_quantiles(probability):
     """Quantiles of Student's t equal scipy's."""
@@ -92,7 +91,6 @@ def test_bad_batch_means(series, options, message):
         intervals.batch_means(series, **options)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, 0.99])
 def test_coverage(correlation):
     """1,500 series of 20,000 values: 93 to 97 % is within 3.5 standard errors of 95 %."""
@@ -157,7 +155,6 @@ def test_expanded():
     assert plain.high - plain.low < 0.9 * (found.high - found.low)
 
 
-@pytest.mark.slow
 def test_stratified_coverage():
     """Six tasks of five runs, of different means: 94.9 %, measured there 4,000 times, here 600."""
     random = np.random.default_rng(5)

@@ -8,7 +8,6 @@ from benchmarks import engine, environments, processes
 from benchmarks.engine import ENGINE, LOGS
 from benchmarks.search import measure_search
 
-pytestmark = pytest.mark.slow
 LINE = "{} 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
 
 

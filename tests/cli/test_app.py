@@ -194,7 +194,6 @@ def test_help(run, command):
     )  # only commands to copy
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - NOT_RUN))
 def test_examples(run, tmp_path, monkeypatch, command):
     """The examples in the help texts work."""
@@ -297,7 +296,6 @@ def test_failing_policy(run, tmp_path, monkeypatch, command, body, error):
     assert err.endswith(f"({module}.py, line 2)\n")
 
 
-@pytest.mark.slow
 def test_light_imports():
     """A comparison, and the functions that draw, load neither torch nor a plotting library."""
     program = (

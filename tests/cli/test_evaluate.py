@@ -5,13 +5,10 @@ import io
 import json
 import re
 
-import pytest
-
 import bfenv
 from tests.site.conftest import write_site
 
 
-@pytest.mark.slow
 def test_all_policies(run):
     """Without --policy, every registered policy is compared, the best one first."""
     status, out, _ = run("evaluate")
@@ -21,7 +18,6 @@ def test_all_policies(run):
     assert out.index("\n easy ") < out.index("\n fcfs ")
 
 
-@pytest.mark.slow
 def test_requested_starts(run):
     """Policies that do not plan for requested starts are left out, or refused if named."""
     workload = "lublin:jobs=40,procs=16,requested_start_share=0.3"

@@ -59,7 +59,6 @@ GUARDED = (
 )
 
 
-@pytest.mark.slow
 @given(small_traces(jobs=12, outages=True), st.sampled_from([*bfenv.policies(), *GUARDED]))
 @settings(max_examples=100)
 def test_every_policy(trace, policy):

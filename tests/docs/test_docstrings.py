@@ -164,7 +164,6 @@ def test_every_result_is_described(public):
         assert said == returns(function), function
 
 
-@pytest.mark.slow
 def test_the_examples_work(public, monkeypatch, tmp_path):
     """They print what the docstrings say; here together, so that kernels are loaded once."""
     monkeypatch.chdir(tmp_path)

@@ -61,7 +61,6 @@ def folder(monkeypatch, tmp_path):
             del sys.modules[name]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", list(pages()))
 def test_the_examples_of_a_page_work(path, folder, monkeypatch, capsys):
     """Examples print what the page says; commands succeed, and print or write something."""

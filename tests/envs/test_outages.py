@@ -96,7 +96,6 @@ def test_replay_chosen_head(trace, policy):
     assert schedule_of(env).start.tolist() == bfenv.simulate(trace, policy).start.tolist()
 
 
-@pytest.mark.slow
 @given(TRACES, st.sampled_from(sorted(n for n, p in bfenv.policies().items() if not p.trials)))
 @settings(max_examples=150)
 def test_replay_every_policy(trace, policy):

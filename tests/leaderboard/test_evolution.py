@@ -41,7 +41,6 @@ def test_files(task):
         ev.write_task(task / "other", [WORKLOAD], window_jobs=500)
 
 
-@pytest.mark.slow
 def test_first_program(task):
     """It is EASY: 1 on the logs, a tenth on windows, and it passes the first stage."""
     first = task / "initial_program.py"
@@ -83,7 +82,6 @@ def test_failing_programs(task, tmp_path, text, error):
     assert error in texts["error"] and "in stage conformance" in texts["error"]
 
 
-@pytest.mark.slow
 def test_no_patching(task, tmp_path):
     """A program that rewrites the metrics and the trace in its process changes nothing here."""
     text = (task / "initial_program.py").read_text()

@@ -169,7 +169,6 @@ def cheat(tmp_path, monkeypatch):
 LIMITS = QUICK if why_no_sandbox() else BOXED
 
 
-@pytest.mark.slow
 def test_board(cheat, tmp_path):
     """Cheats learn nothing and write nowhere, and honest rows stay as they are, to the byte."""
     exits, policy, agent = "module_that_exits:policy", f"{cheat}:policy", f"{cheat}:Agent:window=8"

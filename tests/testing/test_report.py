@@ -35,7 +35,6 @@ def engine():
         run_monitored(bfenv.find_policy(f"{__name__}:{name}"), trace, lambda *_: None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [
@@ -325,19 +324,9 @@ ZOO = [
 ]
 
 
-SLOW = {loop, insomnia, peek_before_the_start, dawdle}
-
-
 @pytest.mark.parametrize(
     ("function", "options", "expected", "message"),
-    [
-        pytest.param(
-            *row,
-            id=f"{row[0].__name__}-{'-'.join(row[2])}",
-            marks=pytest.mark.slow if row[0] in SLOW else (),
-        )
-        for row in ZOO
-    ],
+    [pytest.param(*row, id=f"{row[0].__name__}-{'-'.join(row[2])}") for row in ZOO],
 )
 def test_zoo(function, options, expected, message):
     """The faults of a broken policy are found, and no others."""

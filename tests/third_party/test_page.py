@@ -8,7 +8,6 @@ import pytest
 from tests.conftest import ROOT
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.torch,
     pytest.mark.filterwarnings("ignore"),  # theirs
 ]

@@ -91,7 +91,6 @@ def test_resume(tmp_path: Path, changes: dict[str, Any]) -> None:
     assert _scores(tmp_path / "cut") == _scores(tmp_path / "whole")
 
 
-@pytest.mark.slow
 def test_workers(tmp_path: Path) -> None:
     """The result does not depend on the number of workers."""
     run_search(SMALL, tmp_path / "one", generations=2)

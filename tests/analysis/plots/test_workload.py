@@ -14,7 +14,6 @@ def panels(trace):
     return {axes.get_title(loc="left").split(":")[0]: axes for axes in draw_workload(trace).axes}
 
 
-@pytest.mark.slow
 def test_every_trace():
     """Every trace has a picture, however short or long."""
     model = bfenv.load_workload("lublin", jobs=300)

@@ -7,11 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from bfenv.leaderboard import read_leaderboard
-
-pytestmark = pytest.mark.slow
 
 
 def test_failed_rows(run, tmp_path):

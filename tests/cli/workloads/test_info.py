@@ -59,7 +59,6 @@ def test_formats(info):
     assert values["weekday"] == ""
 
 
-@pytest.mark.slow
 def test_plot(info, tmp_path):
     """A picture is written, and overwritten with --force only."""
     pytest.importorskip("matplotlib")

@@ -81,7 +81,6 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.browser
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 @pytest.mark.parametrize("name", ["report", "board", "whatif"])
 def test_first_screen(driver, pages, name, width, height):
@@ -100,7 +99,6 @@ def test_first_screen(driver, pages, name, width, height):
 
 
 @pytest.mark.browser
-@pytest.mark.slow
 def test_export(driver, pages):
     """Each table is offered as CSV and LaTeX, each chart as SVG, and what is saved is whole."""
     driver.get((pages / "board.html").as_uri())
