@@ -16,7 +16,7 @@ def apply(
         ..., "POLICY", "EASY in the wanted order, or agent:formula.", "--policy", "-p"
     ),
     write: bool = typer.Option(
-        False, "--write/--shadow", help="Lift jobs, or only say which. Default: --shadow."
+        False, "--write/--shadow", help="Lift jobs, or only say which."
     ),
     every: int = duration_option(30, "--every", "Time between two cycles. Default: 30s.", least=1),
     depth: int = typer.Option(

@@ -142,8 +142,12 @@ def daemons(folder, nodes):
         subprocess.run([PROGRAMS["slurmctld"], "-c", "-f", conf], check=True)
         for node in range(1, nodes + 1):
             subprocess.run([PROGRAMS["slurmd"], "-f", conf, "-N", f"n{node}"], check=True)
-        while _output("sinfo", "-h", "-t", "idle", "-o", "%D").strip() != str(nodes):
+        for _ in range(600):
+            if _output("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == str(nodes):
+                break
             time.sleep(2)
+        else:
+            raise RuntimeError(f"Slurm does not start, see {folder}/slurmctld.log")
         yield
     finally:
         for file in folder.glob("*.pid"):
