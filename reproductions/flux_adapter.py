@@ -1,9 +1,8 @@
 """Let a scheduler of Flux answer the conformance cases.
 
-The scheduler is a module in your clone of flux-core, such as `sched-backfill`. Its base class,
-queue, resource pool and allocation are those of the installed package (PyPI's flux-python, 0.84 or
-later). The rest of a broker is stood in for: reactor, clock, services, key-value store and C
-library. The file needs nothing else, so that any interpreter that has Flux can run it:
+The scheduler is a module in your clone of flux-core. Its base class, queue and allocation are those
+of the package flux-python, 0.84 or later. The rest of a broker is stood in for: reactor, clock,
+services and C library. Any interpreter that has flux-python can run this file, without bfenv:
 
     bfenv check conformance --command "python reproductions/flux_adapter.py --flux CLONE
     --load 'sched-backfill queue-depth=8' {input} {output}"
@@ -15,7 +14,7 @@ queue-depth at a time, and completes its pass. A job is killed at its time limit
 import argparse
 import errno
 import heapq
-import importlib.util
+import runpy
 import sys
 import syslog
 from collections.abc import Callable
@@ -32,10 +31,6 @@ SUCCESS, DENY = 0, 2  # types of answers in Flux's RFC 27
 Job = tuple[int, int, int, int, int]  # submit, number, size, seconds until its end or kill, limit
 
 
-class AdapterError(Exception):
-    """The scheduler could not be loaded, or does not start each job once."""
-
-
 class Broker:
     """What a scheduler asks of Flux, through `handle`; `starts` has the starts by job number."""
 
@@ -44,22 +39,22 @@ class Broker:
         self.starts: dict[int, int] = {}
         self.requested: dict[int, Job] = {}
         self.running: list[tuple[int, int, Any]] = []  # a heap of ends, numbers, resources
-        self.watchers: list[tuple[MagicMock, Callable[..., None], bool]] = []
+        self.watchers: list[MagicMock] = []
         self.handle = MagicMock(log=self._log, rpc=self._rpc, respond=self._respond)
-        self.handle.timer_watcher_create = lambda after, callback: self._watch(callback, once=True)
-        self.handle.check_watcher_create = lambda callback: self._watch(callback, once=False)
+        self.handle.timer_watcher_create = lambda _, callback: self._watch(callback, is_timer=True)
+        self.handle.check_watcher_create = lambda callback: self._watch(callback, is_timer=False)
         self.handle.reactor_run = self._run
 
-    def _watch(self, callback: Callable[..., None], once: bool) -> MagicMock:
-        watcher = MagicMock(active=False)
+    def _watch(self, callback: Callable[..., None], is_timer: bool) -> MagicMock:
+        watcher = MagicMock(active=False, callback=callback, is_timer=is_timer)
         watcher.start = watcher.reset = lambda *_, **__: setattr(watcher, "active", True)
         watcher.stop = lambda: setattr(watcher, "active", False)
-        self.watchers.append((watcher, callback, once))
+        self.watchers.append(watcher)
         return watcher
 
     def _log(self, level: int, text: str) -> None:
         if level <= syslog.LOG_ERR:  # what a scheduler says before it stops
-            raise AdapterError(f"the scheduler stops: {text}")
+            sys.exit(f"error: the scheduler stops: {text}")
 
     def _rpc(self, topic: str, payload: Any = None, **_: Any) -> MagicMock:
         """Answer a scheduler that starts: one node, all of it up, and no job runs."""
@@ -74,39 +69,36 @@ class Broker:
     def _respond(self, message: Any, answer: Any) -> None:
         number = answer["id"]
         if answer["type"] == DENY:
-            raise AdapterError(f"the scheduler refuses job {number}: {answer.get('note')}")
+            sys.exit(f"error: the scheduler refuses job {number}: {answer.get('note')}")
         if answer["type"] == SUCCESS:
             if number in self.starts:
-                raise AdapterError(f"the scheduler starts job {number} twice")
+                sys.exit(f"error: the scheduler starts job {number} twice")
             self.starts[number] = self.now
             end = self.now + self.requested.pop(number)[3]
             heapq.heappush(self.running, (end, number, answer["R"]))
 
     def _run(self) -> int:
-        while events := [job[0] for job in self.coming if job[0] > self.now] + [
-            entry[0] for entry in self.running
-        ]:
-            self.now = min(events)
+        while events := [*self.running[:1], *(job for job in self.coming if job[0] > self.now)]:
+            self.now = min(event[0] for event in events)
             while self.running and self.running[0][0] == self.now:
                 _, number, resources = heapq.heappop(self.running)
                 self._send("sched.free", id=number, R=resources, final=True)
             self._request()
-            while active := [entry for entry in self.watchers if entry[0].active]:
-                for watcher, callback, once in active:
-                    watcher.active = not once
-                    callback(self.handle, watcher, 0, None)
-                if not any(watcher.active for watcher, _, _ in self.watchers):
+            while active := [watcher for watcher in self.watchers if watcher.active]:
+                for watcher in active:
+                    watcher.active = not watcher.is_timer
+                    watcher.callback(self.handle, watcher, 0, None)
+                if not any(watcher.active for watcher in self.watchers):
                     self._request()  # the pass is complete
         return 0
 
     def _request(self) -> None:
         while self.coming and self.coming[0][0] <= self.now and len(self.requested) < self.depth:
-            submit, number, size, _, limit = job = self.coming.pop(0)
+            when, number, size, _, limit = job = self.coming.pop(0)
             self.requested[number] = job
             slots = [{"type": "slot", "count": size, "with": [{"type": "core", "count": 1}]}]
             spec = {"version": 1, "resources": slots, "attributes": {"system": {"duration": limit}}}
-            about = {"id": number, "priority": 16, "userid": 1, "t_submit": submit}
-            self._send("sched.alloc", **about, jobspec=spec)
+            self._send("sched.alloc", id=number, priority=16, userid=1, t_submit=when, jobspec=spec)
 
     def _send(self, topic: str, **payload: Any) -> None:
         calls = self.handle.msg_watcher_create.call_args_list
@@ -121,57 +113,37 @@ def idset(text: str) -> MagicMock:
     return MagicMock(**{"__iter__.return_value": ids, "__str__.return_value": text})
 
 
-def schedule(path: Path, options: list[str], jobs: list[Job], processors: int) -> dict[int, int]:
-    """Return the starts of jobs by number, from the module that `flux module load` would load.
-
-    Raises AdapterError if the module cannot be loaded, or does not start each job once.
-    """
-    broker = Broker(jobs, processors)
-    modules = {name: MagicMock() for name in STAND_INS}
-    modules["flux.idset"].IDset = idset
-    modules["flux.kvs"].commit_async.return_value.then = lambda then, *rest: then(MagicMock(), *rest)
-    library = modules["_flux._core"].lib
-    library.flux_reactor_now = lambda reactor: broker.now
-    library.flux_job_kvs_key.return_value = library.flux_module_set_running.return_value = 0
-    clock = {"time": lambda: broker.now, "monotonic": lambda: broker.now}
-    with patch.dict(sys.modules, modules), patch.multiple("time", **clock):
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        try:
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            module.mod_main(broker.handle, *options)
-        except OSError:
-            raise AdapterError(f"{path} does not exist: is it in a clone of flux-core?") from None
-        except ImportError as error:
-            raise AdapterError(f"this Python lacks flux-python 0.84 or later: {error}") from error
-        except (AttributeError, KeyError, TypeError) as error:
-            raise AdapterError(f"{path} is not for the installed Flux: {error}") from error
-    if left := [number for _, number, *_ in sorted(jobs) if number not in broker.starts]:
-        raise AdapterError(f"the scheduler never starts job {left[0]}")
-    return broker.starts
-
-
 def main() -> None:
-    """Read jobs from SWF, and write lines "job start"."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Read jobs from SWF, and write lines "job start"; an error is one sentence."""
+    parser = argparse.ArgumentParser()
     parser.add_argument("--flux", type=Path, required=True, metavar="CLONE")
-    parser.add_argument("--load", default="sched-backfill", metavar="MODULE [OPTION]...")
+    parser.add_argument("--load", default="sched-backfill", type=str.split, metavar="MODULE...")
     parser.add_argument("input", type=Path)
     parser.add_argument("output", type=Path)
     given = parser.parse_args()
-    name, *options = given.load.split()
-    try:
-        lines = [line.split() for line in given.input.read_text().splitlines()]
-        processors = next(int(line[2]) for line in lines if line[1:2] == ["MaxProcs:"])
-        fields = [list(map(int, line)) for line in lines if line and line[0] != ";"]
-        jobs = [(f[1], f[0], f[7], min(f[3], f[8]), f[8]) for f in fields]
-    except (OSError, StopIteration, ValueError, IndexError) as error:
-        sys.exit(f"error: {given.input} is not SWF with MaxProcs: {error!r}")
-    try:
-        starts = schedule(given.flux / "src" / "modules" / f"{name}.py", options, jobs, processors)
-    except AdapterError as error:
-        sys.exit(f"error: {error}")
-    given.output.write_text("".join(f"{number} {starts[number]}\n" for number in starts))
+    path = given.flux / "src" / "modules" / f"{given.load[0]}.py"
+    if not path.is_file():
+        sys.exit(f"error: {path} does not exist: is {given.flux} a clone of flux-core?")
+    lines = [line.split() for line in given.input.read_text().splitlines()]
+    fields = [list(map(int, line)) for line in lines if line and line[0] != ";"]
+    jobs = [(f[1], f[0], f[7], min(f[3], f[8]), f[8]) for f in fields]
+    broker = Broker(jobs, next(int(line[2]) for line in lines if line[1:2] == ["MaxProcs:"]))
+    stand_ins = {module: MagicMock() for module in STAND_INS}
+    stand_ins["flux.idset"].IDset = idset
+    stand_ins["flux.kvs"].commit_async.return_value.then = lambda f, *rest: f(MagicMock(), *rest)
+    library = stand_ins["_flux._core"].lib
+    library.flux_reactor_now = lambda reactor: broker.now
+    library.flux_job_kvs_key.return_value = library.flux_module_set_running.return_value = 0
+    with patch.dict(sys.modules, stand_ins), patch("time.time", lambda: broker.now):
+        try:
+            runpy.run_path(str(path))["mod_main"](broker.handle, *given.load[1:])
+        except ImportError as error:
+            sys.exit(f"error: this Python lacks Flux's package, flux-python 0.84 or later: {error}")
+        except Exception as error:
+            sys.exit(f"error: {path} does not run with the installed Flux: {error!r}")
+    if left := [job[1] for job in sorted(jobs) if job[1] not in broker.starts]:
+        sys.exit(f"error: the scheduler never starts job {left[0]}")
+    given.output.write_text("".join(f"{job} {start}\n" for job, start in broker.starts.items()))
 
 
 if __name__ == "__main__":
