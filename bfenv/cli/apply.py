@@ -15,9 +15,7 @@ def apply(
     policy: str = option(
         ..., "POLICY", "EASY in the wanted order, or agent:formula.", "--policy", "-p"
     ),
-    write: bool = typer.Option(
-        False, "--write/--shadow", help="Lift jobs, or only say which."
-    ),
+    write: bool = typer.Option(False, "--write/--shadow", help="Lift jobs, or only say which."),
     every: int = duration_option(30, "--every", "Time between two cycles. Default: 30s.", least=1),
     depth: int = typer.Option(
         100, min=1, metavar="N", help="Jobs of a partition that are brought to its front."

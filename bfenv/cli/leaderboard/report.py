@@ -64,7 +64,7 @@ def report(
         from bfenv.leaderboard.report.page import render_page
 
         selection = select_gantt(leaderboard, log or ())
-        write_atomically(html, render_page(leaderboard, selection).encode())
+        write_atomically(html, render_page(leaderboard, selection, more).encode())
         if selection.absent:
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:

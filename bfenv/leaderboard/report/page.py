@@ -5,6 +5,7 @@ its script. The script sorts by another column, filters, and highlights other po
 """
 
 import math
+from collections.abc import Sequence
 
 import bfenv.evaluation.summary as sm
 import bfenv.leaderboard.report.ranking as rk
@@ -35,8 +36,10 @@ DOES = {
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 
-def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
-    """Return the page of a leaderboard, with the selected Gantt chart."""
+def render_page(
+    leaderboard: Leaderboard, selection: GanttSelection, more: Sequence[rk.Column] = ()
+) -> str:
+    """Return the page of a leaderboard, with the selected Gantt chart and `more` columns."""
     lines = rk.ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
@@ -52,7 +55,7 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     if len(selection.schedules) > 1:
         hours = "The same hours under two policies"
     sections = [
-        ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
+        ("ranking", "Ranking", _ranking(leaderboard, lines, slots, more)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, slots)),
         ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
         ("gap", "How far from the best possible", gap_left(leaderboard)),
@@ -114,7 +117,9 @@ def _first(lines: list[Standing]) -> Markup:
     return first_screen(verdict, figures, drawing)
 
 
-def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
+def _ranking(
+    leaderboard: Leaderboard, lines: list[Standing], slots: Slots, more: Sequence[rk.Column]
+) -> Markup:
     above, below = rk.split(lines)
     controls = element(
         "p",
@@ -124,7 +129,7 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
     )
     numbers = {id(line): n for n, line in enumerate(lines)}
     parts = [
-        _standings(caption, part, numbers, slots)
+        _standings(caption, part, numbers, slots, more)
         for caption, part in (("Ranked policies", above), (rk.STARVING, below))
         if part
     ]
@@ -133,9 +138,10 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
 
 
 def _standings(
-    caption: str, lines: list[Standing], numbers: dict[int, int], slots: Slots
-) -> Markup:
-    columns = rk.telling_columns(lines, rk.COLUMNS)
+    caption: str, lines: list[Standing], numbers: dict[int, int], slots: Slots,
+    more: Sequence[rk.Column],
+) -> Markup:  # fmt: skip
+    columns = [*rk.telling_columns(lines, rk.COLUMNS), *more]
     texts = zip(*(column.texts(lines) for column in columns), strict=True)
     rows = []
     for line, own in zip(lines, texts, strict=True):

@@ -88,15 +88,18 @@ def test_bad_options(run, board, tmp_path, monkeypatch, arguments, value):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_metric(run, board):
-    """A column has the mean over runs of any metric of the rows."""
-    out = run("leaderboard", "report", board, "-f", "markdown", "--metric", "max_wait")[1]
+def test_metric(run, board, tmp_path):
+    """A column has the mean over runs of any metric of the rows, on the page, too."""
+    page = tmp_path / "page.html"
+    command = ("leaderboard", "report", board, "-f", "markdown", "--html", page)
+    out = run(*command, "--metric", "max_wait")[1]
     heading, _, *lines = (line for line in out.splitlines() if line.startswith("|"))
     assert heading.endswith("| max wait |")
     rows = [row for row in read_leaderboard(board).rows if row.policy == "easy"]
     mean = sum(row.metrics["max_wait"] for row in rows) / len(rows)
     (easy,) = (line for line in lines if line.startswith("| easy |"))
     assert easy.endswith(f"| {slowdown(mean)} |")
+    assert f">{slowdown(mean)}</td>" in page.read_text()
 
 
 def test_no_rows(run, tmp_path):
