@@ -1,7 +1,7 @@
 """Let a scheduler of Flux answer the conformance cases.
 
 The scheduler is a module in your clone of flux-core. Its base class, queue and allocation are those
-of the package flux-python, 0.84 or later. The rest of a broker is stood in for: reactor, clock,
+of the package flux-python (tried: 0.88.0). The rest of a broker is stood in for: reactor, clock,
 services and C library. Any interpreter that has flux-python can run this file, without bfenv:
 
     bfenv check conformance --command "python reproductions/flux_adapter.py --flux CLONE
@@ -138,7 +138,7 @@ def main() -> None:
         try:
             runpy.run_path(str(path))["mod_main"](broker.handle, *given.load[1:])
         except ImportError as error:
-            sys.exit(f"error: this Python lacks Flux's package, flux-python 0.84 or later: {error}")
+            sys.exit(f"error: this Python lacks flux-python, or a part of it: {error}")
         except Exception as error:
             sys.exit(f"error: {path} does not run with the installed Flux: {error!r}")
     if left := [job[1] for job in sorted(jobs) if job[1] not in broker.starts]:

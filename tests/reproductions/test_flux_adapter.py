@@ -16,7 +16,7 @@ LAST_FIRST = """def mod_main(h, depth):
     h.msg_watcher_create(lambda *a: (running.clear(), timer.reset()), 0, "sched.free")
     h.rpc("job-manager.sched-ready", {"limit": int(depth)})
     h.reactor_run()"""  # noqa: E501
-ERRORS = {"import flux.no": "lacks Flux's package", "x = 1": "installed Flux: KeyError"}
+ERRORS = {"import flux.no": "this Python lacks flux-python", "x = 1": "installed Flux: KeyError"}
 
 
 def test_three_jobs_and_errors(tmp_path):
