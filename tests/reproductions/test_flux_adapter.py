@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from bfenv.testing.conformance import Case, ConformanceError, explain, load_cases, run_command
+from tests.conftest import ROOT
 
-COMMAND = f"{sys.executable} reproductions/flux_adapter.py {{input}} {{output}} --flux "
+COMMAND = f"{sys.executable} {ROOT}/reproductions/flux_adapter.py {{input}} {{output}} --flux "
 THREE = [Case("three", "easy", "", False, 4, ((0, 4, 9, 9), (1, 4, 12, 8), (2, 4, 3, 3)), (), {})]
 LAST_FIRST = """def mod_main(h, depth):
     queue, running, timer = [], [], h.timer_watcher_create(0, lambda *_: queue and not running and (
