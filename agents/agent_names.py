@@ -179,10 +179,10 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     """Open an agent by its name, or take an object as one.
 
     Args:
-        agent: A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object
-            with its `predict`; or a function that makes one from an environment, or from it and a
-            seed. An object may say in `settings` what environment it needs, and in `trained_on`
-            which jobs it was trained on.
+        agent: A name for `read_agent`, or the path of a file; a model of stable-baselines3 or
+            sb3-contrib; another object with its `predict`; or a function that makes one from an
+            environment, or from it and a seed. An object may say in `settings` what environment it
+            needs, and in `trained_on` which jobs it was trained on.
         trust: Open saved models, which may run any code.
 
     Returns:
@@ -192,6 +192,8 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
         BfenvError: If there is no such agent, options contradict what it was trained with, or a
             model has no environment to read its settings from.
     """
+    if isinstance(agent, os.PathLike):  # as `save_model` returns it
+        agent = os.fspath(agent)
     if not isinstance(agent, str):
         return _open_object("agent", agent)
     name = read_agent(agent)

@@ -152,7 +152,7 @@ def test_algorithms(tmp_path, algorithm, options):
     model = make_model(algorithm, **options)
     model.learn(16)
     path = save_model(model, tmp_path / "model.zip")
-    rows = evaluate_agent(str(path), OTHER, episodes=2, trust=True, **SHORT)
+    rows = evaluate_agent(path, OTHER, episodes=2, trust=True, **SHORT)
     played = [row for row in rows if row.policy.startswith(str(path))]
     assert len(played) == (1 if algorithm in (sb3.DQN, contrib.QRDQN) else 2)
     assert all(row.metrics["illegal_actions"] == 0 for row in played)

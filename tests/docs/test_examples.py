@@ -53,7 +53,7 @@ def folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BFENV_TRACES", "")
     monkeypatch.setattr(registry, "_registered", {})
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.syspath_prepend(tmp_path)  # as in a Python started there
     before = set(sys.modules)
     yield tmp_path
     for name in set(sys.modules) - before:
