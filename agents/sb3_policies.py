@@ -7,13 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
 from torch import Tensor
 
-from bfenv.agents.training.networks import NETWORKS, OBSERVATION, Scorer
+from bfenv.agents.network_agent import JOB_SCALE, LOG_SMALLEST_SIZE
+from bfenv.agents.training.networks import NETWORKS, OBSERVATION, Ranker, Scorer
 from bfenv.core.errors import BfenvError
+from bfenv.envs.features import JOB_ESTIMATE, LOG_LONGEST
 
 
 class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
@@ -23,8 +26,10 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     any window, and what it learns of a job holds in every slot.
 
     * `network`, `hidden`: as those of `TrainSettings`.
+    * `saf`: the network "ranker" begins with probabilities in proportion to (size x estimate) **
+      -saf, so the smallest area first; 0 for equal ones.
 
-    Raises BfenvError if the environment has actions for trials.
+    Raises BfenvError if the environment has actions for trials, or another network is to begin so.
 
     Examples:
         >>> from bfenv.envs.sb3 import BackfillVecEnv
@@ -41,17 +46,26 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         lr_schedule: Callable[[float], float],
         network: str = "scorer",
         hidden: int = 32,
+        saf: float = 0.0,
         **kwargs: Any,
     ) -> None:
         parts: Any = observation_space
         if spaces.flatdim(action_space) != parts["queue"].shape[0] + 1:
             raise BfenvError("ScorerPolicy has no actions for trials: trial_limit=None")
+        if saf and network != "ranker":
+            raise BfenvError(f"saf={saf} needs network='ranker', got {network!r}")
+        self._saf = saf
         jobs, cluster = parts["queue"].shape[1], parts["cluster"].shape[0]
         self._make: Callable[[], Scorer] = lambda: NETWORKS[network](jobs, cluster, hidden)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         self.scorer = self._make()
+        if isinstance(self.scorer, Ranker):
+            weight = self._saf / JOB_SCALE  # of logarithms, which the columns are parts of
+            with torch.no_grad():
+                self.scorer.linear.weight[0, JOB_ESTIMATE] = -weight * LOG_LONGEST
+                self.scorer.linear.weight[0, -1] = weight * LOG_SMALLEST_SIZE
         optimizer: Any = self.optimizer_class
         self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 

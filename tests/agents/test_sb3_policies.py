@@ -5,6 +5,7 @@ import pytest
 
 import bfenv
 from bfenv.agents import load_agent, save_model
+from bfenv.envs.features import JOB_ESTIMATE, JOB_LEGAL, JOB_SIZE, LOG_LONGEST
 from bfenv.envs.sb3 import BackfillVecEnv
 
 torch = pytest.importorskip("torch")
@@ -15,9 +16,10 @@ from bfenv.agents.sb3_policies import ScorerPolicy  # noqa: E402
 from bfenv.agents.training.networks import MASKED, OBSERVATION  # noqa: E402
 
 
-def make_model(window=6, network="scorer", **settings):
+def make_model(window=6, network="scorer", saf=0.0, **settings):
     env = BackfillVecEnv(4, window=window, episode_jobs=10, warmup_jobs=40, **settings)
-    steps = {"n_steps": 16, "batch_size": 16, "policy_kwargs": {"network": network, "hidden": 8}}
+    own = {"network": network, "hidden": 8, "saf": saf}
+    steps = {"n_steps": 16, "batch_size": 16, "policy_kwargs": own}
     return contrib.MaskablePPO(ScorerPolicy, env, seed=0, device="cpu", **steps)
 
 
@@ -33,6 +35,23 @@ def test_policy(network):
     expected = scores.masked_fill(~torch.from_numpy(masks), MASKED).softmax(dim=1)
     assert torch.allclose(own, expected, atol=1e-6)
     assert torch.equal(model.policy.predict_values(tensors)[:, 0], values)
+
+
+def test_saf():
+    """The linear part of a ranker begins as the order of areas; another network has none."""
+    model = make_model(network="ranker", saf=3.0)
+    tensors, _ = model.policy.obs_to_tensor(model.env.reset())
+    with torch.no_grad():
+        model.policy.scorer.score.weight.zero_()
+        scores, _ = model.policy.scorer(*(tensors[part] for part in OBSERVATION))
+    queue = tensors["queue"]
+    area = torch.log(queue[:, :, JOB_SIZE]) + LOG_LONGEST * queue[:, :, JOB_ESTIMATE]
+    value = torch.where(queue[:, :, JOB_LEGAL] > 0, scores[:, :-1] + 3 * area, torch.nan)
+    first = value.nanmean(dim=1, keepdim=True).expand_as(value)
+    assert (~value.isnan()).sum(dim=1).max() > 1
+    assert torch.allclose(value[~value.isnan()], first[~value.isnan()], atol=1e-3)
+    with pytest.raises(bfenv.BfenvError, match="saf"):
+        make_model(saf=1.0)
 
 
 def test_size():
