@@ -18,6 +18,7 @@ MENU = {
     "workloads": "List workloads; show, fetch, import or schedule one.",
     "train": "Train an agent: a small score by evolution, or a network by PPO.",
     "search": "Search for an order of EASY that beats EASY.",
+    "record": "Record a policy or an agent as a data set of Minari.",
     "evolve-task": "Write a task for OpenEvolve and services like it.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",
