@@ -85,7 +85,8 @@ def evaluate_agent(
         variant of EASY or LOS that starves no jobs. Policies see every waiting job and need no
         masks. Compare rows of one division only. The metrics are means over the episodes of the
         means over their jobs, "p95_wait" and "max_wait" of all jobs, "slowdown_ratio" and
-        "longest_wait_ratio" to EASY; of agents, also "decisions", the share "outside_window" of
+        "longest_wait_ratio" to EASY; "mean_reward" and "reward_deviation" are mean and standard
+        deviation over the episodes of the sum of the rewards "log_ratio"; of agents, also "decisions", the share "outside_window" of
         them at which jobs waited outside the window, "replaced_actions", the illegal ones that the
         model's best legal one replaced, and "illegal_actions", which counted as the pass.
 
@@ -293,6 +294,10 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     )
     waits = np.concatenate([one.wait for one in episodes])
     longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
+    rewards = [
+        np.log(other.bounded_slowdown.mean() / one.bounded_slowdown.mean())
+        for one, other in zip(episodes, easy, strict=True)
+    ]
     metrics = {
         "mean_bounded_slowdown": slowdown,
         "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),
@@ -300,5 +305,7 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "max_wait": longest,
         "slowdown_ratio": slowdown / usual,
         "longest_wait_ratio": longest / max(longest_usual, 1.0),
+        "mean_reward": float(np.mean(rewards)),
+        "reward_deviation": float(np.std(rewards)),
     }
     return replace(row, jobs=len(waits), metrics=metrics)

@@ -29,8 +29,8 @@ class Canvas:
     """
 
     def __init__(self, width: int, height: int, paper: Colour) -> None:
-        self._image = _pillow().Image.new("RGB", (width, height), paper)
-        self._draw = _pillow().ImageDraw.Draw(self._image)
+        self._image = pillow().Image.new("RGB", (width, height), paper)
+        self._draw = pillow().ImageDraw.Draw(self._image)
 
     def pixels(self) -> np.ndarray:
         """Return a copy of the image, (height, width, 3) uint8."""
@@ -110,11 +110,12 @@ def tint(colour: Colour, white: float) -> Colour:
 
 @cache
 def _font(size: int) -> Any:
-    return _pillow().ImageFont.load_default(size * LETTERS)
+    return pillow().ImageFont.load_default(size * LETTERS)
 
 
 @cache
-def _pillow() -> Any:
+def pillow() -> Any:
+    """Return the package PIL; raises BfenvError if it is not installed."""
     try:
         import PIL
         import PIL.Image
@@ -122,7 +123,7 @@ def _pillow() -> Any:
         import PIL.ImageFont
     except ImportError as error:
         raise BfenvError(
-            "render_mode 'rgb_array' draws with Pillow: pip install 'bfenv[render]'"
+            "pictures are drawn with Pillow: pip install 'bfenv[render]'"
         ) from error
     return PIL
 
