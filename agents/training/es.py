@@ -15,7 +15,6 @@ from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.training.run_folder import Report, RunFolder
 from bfenv.agents.training.settings import TrainSettings
-from bfenv.core.text import counted
 
 WHOLE = 10**9  # jobs of a slice: no training split has as many
 
@@ -69,7 +68,7 @@ def train(
     generations, jobs = settings.generations, settings.threads
     result = run_search(search, run.path, generations=generations, done=done, jobs=jobs)
     kind = f"of {settings.units} hidden units" if settings.units else "that is linear"
-    what = f"a score {kind}, found by evolution on {counted(len(settings.workload), 'workload')}"
+    what = f"a score {kind}, found by evolution on {len(settings.workload)} workloads"
     write_card(run.agent, result_card(run.agent.stem, what, result))
     run.close()
     return run.agent

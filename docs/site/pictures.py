@@ -12,11 +12,10 @@ from drawings import FAINT, HATCH, INK, PAPER, THEMES, style
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
-from PIL import Image
+from PIL import Image, ImageDraw
 
 import bfenv
 from bfenv import PolicyAgent, Schedule
-from bfenv.agents.replay import FRAMES, decisions, write_gif, write_replay
 from bfenv.analysis.formatting import percent
 from bfenv.analysis.plots.gantt_scene import COLOURS, scene
 from bfenv.core.durations import HOUR
@@ -26,7 +25,7 @@ WORKLOAD = "lublin:procs=128,jobs=2000,seed=30,load=0.85"
 POLICIES = {"fcfs": "FCFS", "easy": "EASY", "agent:generator-formula": "agent:generator-formula"}
 BEGIN, SPAN = 102 * HOUR, 24 * HOUR
 POLICY = "agent:generator-formula"  # beside EASY
-EPISODE = 4  # seed
+EPISODE, FRAMES = 4, 30  # seed, and frames of the animation at most
 
 
 def three_schedules() -> None:
@@ -87,25 +86,56 @@ def environment() -> None:
     env = gymnasium.make(
         "Backfill-v0", workload="lublin", split="test", window=16, episode_jobs=48,
         render_mode="rgb_array", reservations=1, guard=None,
-    ).unwrapped  # fmt: skip
-    played = decisions(env, PolicyAgent("easy", env), EPISODE)
-    frames = [Image.fromarray(np.asarray(env.render())) for _ in played]
+    )  # fmt: skip
+    frames = [frame for _, frame in played("easy", env)]
     frames[len(frames) // 2].save(FOLDER / "environment.png", optimize=True)
     chosen = frames[:: -(-len(frames) // FRAMES)]
-    small = [frame.resize((680, 382), Image.Resampling.LANCZOS) for frame in chosen]
-    write_gif(FOLDER / "environment.gif", small)
+    animate([frame.resize((680, 382), Image.Resampling.LANCZOS) for frame in chosen], "environment")
 
 
 def beside() -> None:
     """Draw EASY and an agent on the same hours, one above the other, with their names."""
-    sides = {}
-    for title, policy in (("EASY", "easy"), (POLICY, POLICY)):
+    sides = []
+    for policy in ("easy", POLICY):
         env = gymnasium.make(
             "Backfill-v0", workload="lublin", split="test", window=16, episode_jobs=48,
             render_mode="rgb_array",
-        ).unwrapped  # fmt: skip
-        sides[title] = env, PolicyAgent(policy, env)
-    write_replay(FOLDER / "beside.gif", sides, EPISODE)
+        )  # fmt: skip
+        sides.append(played(policy, env))
+    first, last = (end(side[i][0] for side in sides) for end, i in ((min, 0), (max, -1)))
+    frames = []
+    for time in np.linspace(first, last, FRAMES):
+        both = Image.new("RGB", (560, 2 * 340), "white")
+        for i, (name, side) in enumerate(zip(("EASY", POLICY), sides, strict=True)):
+            shown = next((one for when, one in reversed(side) if when <= time), side[0][1])
+            both.paste(shown.resize((560, 315), Image.Resampling.LANCZOS), (0, 340 * i + 24))
+            ImageDraw.Draw(both).text((10, 340 * i + 4), name, "black", font_size=15)
+        frames.append(both)
+    animate(frames, "beside")
+
+
+def played(policy: str, env: gymnasium.Env) -> list[tuple[int, Image.Image]]:
+    """Play an episode; return the frame of each decision, and its time in seconds."""
+    agent = PolicyAgent(policy, env)
+    observation, info = env.reset(seed=EPISODE)
+    frames, over = [], False
+    while not over:
+        frames.append((int(info["now"]), Image.fromarray(np.asarray(env.render()))))
+        action, _ = agent.predict(observation)
+        observation, _, over, _, info = env.step(action)
+    return frames
+
+
+def animate(small: Sequence[Image.Image], name: str) -> None:
+    """Write frames as a GIF."""
+    # One palette for all frames, so that what stays the same is stored once.
+    joined = Image.fromarray(np.concatenate([np.asarray(frame) for frame in small]))
+    colours = joined.quantize(40, Image.Quantize.MAXCOVERAGE)
+    few = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in small]
+    few[0].save(
+        FOLDER / f"{name}.gif", save_all=True, append_images=few[1:], duration=450, loop=0,
+        optimize=True,
+    )  # fmt: skip
 
 
 def shrink(path: Path) -> None:

@@ -29,8 +29,8 @@ class Canvas:
     """
 
     def __init__(self, width: int, height: int, paper: Colour) -> None:
-        self._image = pillow().Image.new("RGB", (width, height), paper)
-        self._draw = pillow().ImageDraw.Draw(self._image)
+        self._image = _pillow().Image.new("RGB", (width, height), paper)
+        self._draw = _pillow().ImageDraw.Draw(self._image)
 
     def pixels(self) -> np.ndarray:
         """Return a copy of the image, (height, width, 3) uint8."""
@@ -110,12 +110,11 @@ def tint(colour: Colour, white: float) -> Colour:
 
 @cache
 def _font(size: int) -> Any:
-    return pillow().ImageFont.load_default(size * LETTERS)
+    return _pillow().ImageFont.load_default(size * LETTERS)
 
 
 @cache
-def pillow() -> Any:
-    """Return the package PIL; raises BfenvError if it is not installed."""
+def _pillow() -> Any:
     try:
         import PIL
         import PIL.Image
@@ -123,7 +122,7 @@ def pillow() -> Any:
         import PIL.ImageFont
     except ImportError as error:
         raise BfenvError(
-            "pictures are drawn with Pillow: pip install 'bfenv[render]'"
+            "render_mode 'rgb_array' draws with Pillow: pip install 'bfenv[render]'"
         ) from error
     return PIL
 
