@@ -23,33 +23,26 @@ DATASET = re.compile(r"[-\w]+(/[-\w]+)*-v\d+")
 
 def record_dataset(
     agent: Any,
-    folder: str | os.PathLike[str],
+    folder: Path,
     workload: str | None = None,
-    *,
     episodes: int = 100,
     name: str | None = None,
-    done: Callable[[int], None] = lambda count: None,
+    done: Callable[[], None] = lambda: None,
     **settings: Unpack[EnvSettings],
 ) -> str:
-    """Play episodes, with the seeds 0, 1 and so on, and write them as a data set of Minari.
+    """Play episodes with the seeds 0, 1, ... into a data set of Minari; return its name.
 
-    Sets MINARI_DATASETS_PATH to the folder, so that `minari.load_dataset` finds it. The infos are
-    those of the environment: `episode.infos["action_mask"][i]` is the mask of observation i.
+    Sets MINARI_DATASETS_PATH, so that `minari.load_dataset` finds it. The infos are those of the
+    environment: `episode.infos["action_mask"][i]` is the mask of observation i.
 
-    Args:
-        agent: A policy, see `bfenv.find_policy`, or what `open_agent` takes, such as "random".
-        folder: Of data sets; it is made if it does not exist.
-        workload, **settings: As of `BackfillEnv`; None for its default.
-        episodes: How many.
-        name: Of the data set; None for a name such as "backfill/lublin-easy-v0".
-        done: Called with the number of episodes played, after each.
+    * `agent`: a policy, see `bfenv.find_policy`, or what `open_agent` takes, such as "random".
+    * `folder`: of data sets; it is made if it does not exist.
+    * `workload`, `settings`: as of `BackfillEnv`; a workload of None is the default.
+    * `name`: of the data set; None for a name such as "backfill/lublin-easy-v0".
+    * `done`: called after each episode.
 
-    Returns:
-        The name of the data set.
-
-    Raises:
-        BfenvError: If Minari is not installed, the name is not one of a data set or is taken, a
-            setting is wrong, or the policy or agent raises anything.
+    Raises BfenvError if Minari is not installed, the name is not one of a data set or is taken, a
+    setting is wrong, or the agent raises anything.
     """
     try:
         import minari
@@ -60,24 +53,26 @@ def record_dataset(
     else:
         opened = open_agent(agent)
     log = Path((workload or WORKLOAD).partition(":")[0]).name.partition(".swf")[0]
-    name = name or f"backfill/{re.sub(r'[^-0-9A-Za-z]+', '-', f'{log}-{opened.name}').strip('-')}-v0"
+    name = (
+        name or f"backfill/{re.sub(r'[^-0-9A-Za-z]+', '-', f'{log}-{opened.name}').strip('-')}-v0"
+    )
     if not DATASET.fullmatch(name):
         raise BfenvError(f"{name!r} is no name of a data set, such as backfill/lublin-easy-v0")
     if (path := Path(folder, name)).exists():
         raise BfenvError(f"{path} exists; give the data set another name, or delete it")
-    chosen: dict[str, Any] = {**opened.settings_with(settings)}
-    env = gymnasium.make("Backfill-v0", **({"workload": workload} if workload else {}), **chosen)
+    given: dict[str, Any] = {"workload": workload} if workload else {}
+    env = gymnasium.make("Backfill-v0", **given, **opened.settings_with(settings))
     os.environ["MINARI_DATASETS_PATH"] = os.path.abspath(folder)
     # Minari warns of authors, whose names users add.
     with (
         closing(minari.DataCollector(env, record_infos=True)) as collector,
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
-        own = env.unwrapped  # a wrapper hides what it has
+        own: Any = env.unwrapped  # a wrapper hides what it has
         collector.window, collector.action_masks = own.window, own.action_masks
         for seed in range(episodes):
             with as_policy_error(opened.name):
                 play_episode(collector, opened.make(own, seed), seed)
-            done(seed + 1)
+            done()
         collector.create_dataset(name, env.spec, opened.name)
     return name

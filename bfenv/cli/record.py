@@ -1,5 +1,6 @@
 """The command `bfenv record`."""
 
+from functools import partial
 from pathlib import Path
 
 from bfenv.cli import show
@@ -10,20 +11,17 @@ from bfenv.core.errors import BfenvError
 def record(
     out: Path = option(..., "FOLDER", "Folder of data sets.", "--out", "-o"),
     policy: str | None = option(None, "POLICY", "Policy to record.", "--policy", "-p"),
-    agent: str | None = option(
-        None, "AGENT", 'Or random, FOLDER/agent.json, or a network "agent:NAME".', "--agent", "-a"
-    ),
+    agent: str | None = option(None, "AGENT", "Or agent, see above.", "--agent", "-a"),
     workload: str | None = option(None, "WORKLOAD", "Name or SWF file.", "--workload", "-w"),
     episodes: int = option(100, "N", "Number of episodes.", min=1),
     name: str | None = option(None, "NAME", "[default: backfill/WORKLOAD-POLICY-v0]"),
-    change: list[str] | None = option(
-        None, "NAME=VALUE", "Setting of the environment; repeat for several.", "--set"
-    ),
+    change: list[str] | None = option(None, "NAME=VALUE", "Setting; repeat for several.", "--set"),
 ) -> None:
     """Record a policy or an agent as a data set of Minari, to learn from.
 
-    The data set has the observations, actions, rewards and infos of Backfill-v0; action masks are
-    in the infos. Episodes come from the split "train" unless you --set another. Read it with
+    The data set has the observations, actions, rewards and infos of Backfill-v0; the infos have the
+    action masks. An agent is "random", FOLDER/agent.json or "agent:NAME". --set changes a setting
+    of the environment, such as the split, "train" by default. Read a data set with
     minari.load_dataset, as docs/third_party.md shows. Needs pip install 'bfenv[minari]'.
 
     \b
@@ -41,14 +39,9 @@ def record(
     check_output_folder(out)
     given = parse_name(f"--set({', '.join(change or ())})").options
     settings = {key: read_value(text) for key, text in given.items()}
-    recorded = find_policy(policy) if policy else agent
     with show.progress() as progress:
         bar = progress.add_task("playing", total=episodes)
-
-        def done(count: int) -> None:
-            progress.update(bar, completed=count)
-
-        name = record_dataset(
-            recorded, out, workload, episodes=episodes, name=name, done=done, **settings
-        )
+        done = partial(progress.update, bar, advance=1)
+        one = find_policy(policy) if policy else agent
+        name = record_dataset(one, out, workload, episodes, name, done, **settings)
     print(f"{name}: read it with MINARI_DATASETS_PATH={out}")

@@ -85,10 +85,11 @@ def evaluate_agent(
         variant of EASY or LOS that starves no jobs. Policies see every waiting job and need no
         masks. Compare rows of one division only. The metrics are means over the episodes of the
         means over their jobs, "p95_wait" and "max_wait" of all jobs, "slowdown_ratio" and
-        "longest_wait_ratio" to EASY; "mean_reward" and "reward_deviation" are mean and standard
-        deviation over the episodes of the sum of the rewards "log_ratio"; of agents, also "decisions", the share "outside_window" of
-        them at which jobs waited outside the window, "replaced_actions", the illegal ones that the
-        model's best legal one replaced, and "illegal_actions", which counted as the pass.
+        "longest_wait_ratio" to EASY, "mean_reward" and "reward_deviation" mean and standard
+        deviation of the sum of the rewards "log_ratio"; of agents, also "decisions", the share
+        "outside_window" of them at which jobs waited outside the window, "replaced_actions", the
+        illegal ones that the model's best legal one replaced, and "illegal_actions", which counted
+        as the pass.
 
     Raises:
         BfenvError: If a setting is wrong or contradicts those that the agent was trained with, the
