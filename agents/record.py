@@ -3,8 +3,8 @@
 import os
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -15,10 +15,20 @@ from bfenv.agents.player import play_episode
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import Policy
+from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import WORKLOAD, EnvSettings
 from bfenv.parallel.failures import as_policy_error
 
-DATASET = re.compile(r"[-\w]+(/[-\w]+)*-v\d+")
+
+class NotedEnv(BackfillEnv):
+    """Notes actions where there is a choice: `PolicyAgent` makes it stop elsewhere, too."""
+
+    actions: deque[int]
+
+    def step(self, action: Any) -> Any:
+        """Note an action and take it."""
+        self.actions += [int(action)] if self.action_masks().sum() > 1 else []
+        return super().step(action)
 
 
 def record_dataset(
@@ -53,26 +63,29 @@ def record_dataset(
     else:
         opened = open_agent(agent)
     log = Path((workload or WORKLOAD).partition(":")[0]).name.partition(".swf")[0]
-    name = (
-        name or f"backfill/{re.sub(r'[^-0-9A-Za-z]+', '-', f'{log}-{opened.name}').strip('-')}-v0"
-    )
-    if not DATASET.fullmatch(name):
+    plain = re.sub("[^-0-9A-Za-z]+", "-", f"{log}-{opened.name}").strip("-")
+    name = name or f"backfill/{plain}-v0"
+    if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", name):
         raise BfenvError(f"{name!r} is no name of a data set, such as backfill/lublin-easy-v0")
     if (path := Path(folder, name)).exists():
         raise BfenvError(f"{path} exists; give the data set another name, or delete it")
-    given: dict[str, Any] = {"workload": workload} if workload else {}
-    env = gymnasium.make("Backfill-v0", **given, **opened.settings_with(settings))
+    given: dict[str, Any] = {"workload": workload, **opened.settings_with(settings)}
+    noted, env = NotedEnv(**given), gymnasium.make("Backfill-v0", **given)
     os.environ["MINARI_DATASETS_PATH"] = os.path.abspath(folder)
     # Minari warns of authors, whose names users add.
     with (
-        closing(minari.DataCollector(env, record_infos=True)) as collector,
+        minari.DataCollector(env, record_infos=True) as collector,
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
-        own: Any = env.unwrapped  # a wrapper hides what it has
-        collector.window, collector.action_masks = own.window, own.action_masks
         for seed in range(episodes):
+            noted.actions = deque()
             with as_policy_error(opened.name):
-                play_episode(collector, opened.make(own, seed), seed)
+                play_episode(noted, opened.make(noted, seed), seed)
+            _, info = collector.reset(seed=seed)
+            while noted.actions:
+                mask = info["action_mask"]
+                action = noted.actions.popleft() if mask.sum() > 1 else int(mask.argmax())
+                *_, info = collector.step(action)
             done()
         collector.create_dataset(name, env.spec, opened.name)
     return name

@@ -22,7 +22,7 @@ MENU = {
     "evolve-task": "Write a task for OpenEvolve and services like it.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",
-    "agents": "List agents; show one, make one and its card, or write it for the Hub.",
+    "agents": "List agents; show one, make one, or prepare one for the Hub.",
     "warm": "Compile the environment and the common policies.",
 }
 # Behind the commands of the menu: the first word is one of these, the last one is the module.

@@ -295,10 +295,8 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     )
     waits = np.concatenate([one.wait for one in episodes])
     longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
-    rewards = [
-        np.log(other.bounded_slowdown.mean() / one.bounded_slowdown.mean())
-        for one, other in zip(episodes, easy, strict=True)
-    ]
+    pairs = zip(episodes, easy, strict=True)
+    rewards = [np.log(e.bounded_slowdown.mean() / own.bounded_slowdown.mean()) for own, e in pairs]
     metrics = {
         "mean_bounded_slowdown": slowdown,
         "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),

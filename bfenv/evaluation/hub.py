@@ -20,7 +20,7 @@ from bfenv.envs.settings import WORKLOAD
 from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
 from bfenv.workloads.load import load_workload
 
-AGENT, SETTINGS = "agent.json", "settings.yaml"  # of a folder of `bfenv train`
+AGENT = "agent.json"  # in a folder of `bfenv train`, too
 README = files("bfenv.evaluation").joinpath("hub.md")
 
 
@@ -46,8 +46,8 @@ def write_hub_folder(
     workload = workload or workload_of(agent) or WORKLOAD
     trace = load_workload(workload, split="test")
     check_unseen(agent, card.seen_jobs, trace)
-    references = REFERENCES if is_network else (*REFERENCES, agent)
-    player = agent if is_network else RANDOM
+    player, added = (agent, ()) if is_network else (RANDOM, (agent,))
+    references = (*REFERENCES, *added)
     rows = evaluate_agent(player, workload, episodes=episodes, references=references, watch=watch)
     rows.sort(key=lambda row: row.policy != agent)
     schedules = [simulate(trace, find_policy(policy)) for policy in (agent, BASE)]
@@ -55,8 +55,6 @@ def write_hub_folder(
     write_gantt(schedules, folder / "beside_easy.png", choose_begin(schedules, DAY), DAY)
     source = Path(name) if name.endswith(SUFFIX) else MODELS.joinpath(name + SUFFIX)
     write_atomically(folder / AGENT, source.read_bytes())
-    if (made := Path(name).with_name(SETTINGS)).is_file():
-        write_atomically(folder / SETTINGS, made.read_bytes())
     lines: list[str] = []
     rewards = []
     for row in rows:

@@ -64,22 +64,19 @@ def card(
 
 
 def push(
-    run: str = typer.Argument(
-        ..., metavar="RUN", help="Folder of `bfenv train`, a card (.json), or agent:NAME."
-    ),
+    run: str = typer.Argument(..., metavar="RUN", help="Folder of `bfenv train`, or see above."),
     to: Path = option(..., "DIR", "Folder to write; its name is the agent's."),
-    workload: str | None = option(
-        None, "WORKLOAD", "[default: the first on the agent's card]", "--workload", "-w"
-    ),
+    workload: str | None = option(None, "WORKLOAD", "Default: see above.", "--workload", "-w"),
     episodes: int = option(16, "N", "Episodes to score the agent on.", min=1),
     force: ForceOption = False,
 ) -> None:
-    """Write the folder of an agent for the Hugging Face Hub.
+    """Write an agent's folder for the Hugging Face Hub.
 
     DIR gets README.md, whose metadata has the mean reward on the test split with its standard
-    deviation; agent.json, which opens without running code; the settings of the training; and
-    beside_easy.png, the day in which it differs most from EASY (pip install 'bfenv[plot]'). Nothing
-    is uploaded: `hf upload USER/NAME DIR` of huggingface_hub does that.
+    deviation; agent.json, which opens without running code; and beside_easy.png, the day in which
+    it differs most from EASY (pip install 'bfenv[plot]'). RUN may be a card (.json) or "agent:NAME",
+    too. The default of --workload is the first on the card. Nothing is uploaded: `hf upload
+    USER/NAME DIR` of huggingface_hub does that.
 
     \b
     Examples:
