@@ -3,13 +3,13 @@
 import os
 import re
 import warnings
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
 
 import gymnasium
 
+import bfenv.envs.batch_state as at
 from bfenv.agents.agent_names import OpenAgent, open_agent
 from bfenv.agents.player import play_episode
 from bfenv.agents.policy_agent import PolicyAgent
@@ -21,13 +21,15 @@ from bfenv.parallel.failures import as_policy_error
 
 
 class NotedEnv(BackfillEnv):
-    """Notes actions where there is a choice: `PolicyAgent` makes it stop elsewhere, too."""
+    """Notes actions where the environment would stop without a `PolicyAgent`, which sees more."""
 
-    actions: deque[int]
+    actions: list[int]
 
     def step(self, action: Any) -> Any:
         """Note an action and take it."""
-        self.actions += [int(action)] if self.action_masks().sum() > 1 else []
+        starts = self._counter(at.LEGAL_STARTS) + self._counter(at.LEGAL_TRIALS)
+        if starts or self.batch.settings["idle"] == "every_pass":
+            self.actions.append(int(action))
         return super().step(action)
 
 
@@ -78,14 +80,12 @@ def record_dataset(
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
         for seed in range(episodes):
-            noted.actions = deque()
+            noted.actions = []
             with as_policy_error(opened.name):
                 play_episode(noted, opened.make(noted, seed), seed)
-            _, info = collector.reset(seed=seed)
-            while noted.actions:
-                mask = info["action_mask"]
-                action = noted.actions.popleft() if mask.sum() > 1 else int(mask.argmax())
-                *_, info = collector.step(action)
+            collector.reset(seed=seed)
+            for action in noted.actions:
+                collector.step(action)
             done()
         collector.create_dataset(name, env.spec, opened.name)
     return name

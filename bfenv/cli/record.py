@@ -17,7 +17,7 @@ def record(
     name: str | None = option(None, "NAME", "[default: backfill/WORKLOAD-POLICY-v0]"),
     change: list[str] | None = option(None, "NAME=VALUE", "Setting; repeat for several.", "--set"),
 ) -> None:
-    """Record a policy or an agent as a data set of Minari, to learn from.
+    """Record a policy or an agent as a data set of Minari.
 
     The data set has the observations, actions, rewards and infos of Backfill-v0; the infos have the
     action masks. An agent is "random", FOLDER/agent.json or "agent:NAME". --set changes a setting

@@ -5,6 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from bfenv.agents import PolicyAgent, RandomAgent
+from bfenv.agents.player import play
+
 
 def test_refused(run, tmp_path, monkeypatch):
     """A missing package, policy or agent is named."""
@@ -27,7 +30,7 @@ SMALL = "--set", "window=8", "--set", "episode_jobs=20", "--episodes", "2"
     ],
 )
 def test_read_back(run, tmp_path, monkeypatch, words, name):
-    """Minari reads the data set; each action is legal in the mask of its observation."""
+    """Minari reads what the policy did, as steps of the environment, with a mask for each."""
     minari = pytest.importorskip("minari", reason="needs Minari, see docs/third_party.md")
     monkeypatch.setenv("MINARI_DATASETS_PATH", "")
     status, out, _ = run("record", *words, *SMALL, "-o", tmp_path)
@@ -44,6 +47,7 @@ def test_read_back(run, tmp_path, monkeypatch, words, name):
     env.reset(seed=1)
     rewards = [env.step(int(action))[1] for action in second.actions]
     assert rewards == pytest.approx(list(second.rewards))
-    assert (
-        "exists; give the data set another name" in run("record", *words, *SMALL, "-o", tmp_path)[2]
-    )
+    agent = RandomAgent(env, 1) if "random" in words else PolicyAgent(words[1], env)
+    metrics = play(env, agent, 1).info["metrics"]
+    assert metrics["mean_wait"] == second.infos["metrics"]["mean_wait"][-1]
+    assert "exists; give" in run("record", *words, *SMALL, "-o", tmp_path)[2]

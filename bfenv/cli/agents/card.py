@@ -74,8 +74,8 @@ def push(
 
     DIR gets README.md, whose metadata has the mean reward on the test split with its standard
     deviation; agent.json, which opens without running code; and beside_easy.png, the day in which
-    it differs most from EASY (pip install 'bfenv[plot]'). RUN may be a card (.json) or "agent:NAME",
-    too. The default of --workload is the first on the card. Nothing is uploaded: `hf upload
+    it differs most from EASY (pip install 'bfenv[plot]'). RUN may also be a card or "agent:NAME".
+    The default of --workload is the first on the card. Nothing is uploaded: `hf upload
     USER/NAME DIR` of huggingface_hub does that.
 
     \b
