@@ -7,8 +7,9 @@ an effect at once, under priority/basic as under priority/multifactor. Jobs are 
 because Slurm cuts priorities at 1: to push a job down does nothing where priorities are small.
 
 A job whose Nice someone else set is left alone: one with a Nice other than 0 that was not lifted
-here, and one that was lifted here and has another Nice since. What is lifted is in a file, which
-is written before Slurm is told, so that it can be given back after any end.
+here, and one that was lifted here and has another Nice since. So is a job while it is held: under
+priority/basic, Slurm releases it as its Nice is set. What is lifted is in a file, which is written
+before Slurm is told, so that it can be given back after any end.
 
 What is known of users and of the guard's past are the jobs that ended while this ran. Slurm still
 lists them for MinJobAge, 300 s by default. The tasks of an array that wait are lifted together.
@@ -46,12 +47,15 @@ from bfenv.knowledge.priorities import rank
 from bfenv.knowledge.runtime_sampler import ended_jobs
 from bfenv.knowledge.user_history import count_jobs, learn_jobs, note_age_limit
 from bfenv.site.defaults import NODE_FORMAT, QUEUE_FORMAT
-from bfenv.site.live_queue import DEFAULT_LIMIT, Entry, Snapshot, nodes_of, number_of, snapshot_of
+from bfenv.site.live_queue import (
+    DEFAULT_LIMIT, HELD, Entry, Snapshot, nodes_of, number_of, snapshot_of,
+)  # fmt: skip
 
 TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs
 AT_ONCE = 300  # jobs in a line of scontrol
 DENIED = re.compile("access/permission denied|invalid user id", re.IGNORECASE)
+STEPS = re.compile("([0-9]+)-([0-9]+):([0-9]+)")  # of tasks
 UNREACHABLE = re.compile("unable to contact|connect|timed out", re.IGNORECASE)
 
 
@@ -167,6 +171,8 @@ class _Work:
         for old in list(self.ended)[:-REMEMBERED]:
             del self.ended[old]
         entries = [*snapshot.entries, *snapshot.apart]
+        listed = (*entries, *snapshot.ended)  # of all partitions: none of their starts is before
+        self.origin = self.origin or min((each.submit for each in listed), default=DAY) - DAY
         there = {key for each in entries for key in _keys(each)}
         self.lifted = {key: values for key, values in self.lifted.items() if key in there}
         for entry in entries:
@@ -188,11 +194,14 @@ class _Work:
     def look(self) -> tuple[list[Partition], dict[Entry, int]]:
         """Make a cycle; return the partitions, and the new Nice of each job that needs another."""
         snapshot, sizes = self.read_queue(), Counter[str]()
-        text = _ask("sinfo", "-h", "-N", "-o", NODE_FORMAT).stdout
+        text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
         for node in nodes_of("sinfo", text.splitlines()):
-            if node.is_up:
-                sizes.update(dict.fromkeys(node.partitions, node.size))
-        found, nice = [], dict.fromkeys(self.lifted_in(snapshot), 0)
+            sizes.update(dict.fromkeys(node.partitions, node.size * node.is_up))
+        for name in self.only:
+            if name not in sizes:
+                raise BfenvError(f"sinfo lists no partition {name}")
+        lifted = self.lifted_in(snapshot)
+        found, nice = [], {each: 0 for each in lifted if not each.reason.startswith(HELD)}
         for name in self.only or sorted({_partition(each) for each in snapshot.entries}):
             entries = [
                 each
@@ -224,7 +233,6 @@ class _Work:
             return [], None
         past = [each for each in self.ended.values() if _partition(each) == name]
         known = sorted((*past, *entries), key=lambda each: (each.submit, number_of(each)))
-        self.origin = self.origin or known[0].submit - DAY
         longest = max(each.limit for each in known) or DEFAULT_LIMIT
         requests = np.array(
             [
@@ -269,7 +277,7 @@ class _Work:
         """
         names: dict[int, list[str]] = {}
         for entry, nice in changes.items():
-            names.setdefault(nice, []).append(re.sub("%[0-9]+", "", entry.name))
+            names.setdefault(nice, []).append(_name_for_scontrol(entry))
             self.lifted[_keys(entry)[0]] = [entry.nice, nice]
         content = {"format": "bfenv apply 1", "lifted": self.lifted}
         write_atomically(self.state, json.dumps(content).encode())
@@ -293,11 +301,11 @@ class _Work:
         """
         lifted = self.lifted_in(self.read_queue())
         if lifted:
-            self.write(dict.fromkeys(lifted, 0))
+            self.write({each: 0 for each in lifted if not each.reason.startswith(HELD)})
             left = [each.name for each in self.lifted_in(self.read_queue()) if not each.runs]
             if left:
                 raise SlurmError(
-                    f"{counted(len(left), 'job')} of {self.state} could not be given back: "
+                    f"{counted(len(left), 'job')} of {self.state} could not be given back (that of a held job cannot): "
                     f"{', '.join(left)}"
                 )
         self.lifted = {}
@@ -323,9 +331,20 @@ def lifts(line: list[Entry], priority: Mapping[Entry, int], depth: int) -> dict[
 
 
 def _keys(entry: Entry) -> tuple[str, str]:
-    """Return what a job is called in `lifted`, and what its array would be, if it is of one."""
+    """Return what a job is called in `lifted`, and what its array would be, if it is of one.
+
+    The submit time is no part of it: Slurm sets it again when a job is requeued.
+    """
     job, _, task = entry.name.partition("_")
-    return f"{job}_{task.partition('[')[0]}@{entry.submit}", f"{job}_@{entry.submit}"
+    return f"{job}_{task.partition('[')[0]}", f"{job}_"
+
+
+def _name_for_scontrol(entry: Entry) -> str:
+    """Return a name without what only squeue knows: limits of tasks, and steps between them."""
+    return STEPS.sub(
+        lambda found: ",".join(map(str, range(int(found[1]), int(found[2]) + 1, int(found[3])))),
+        re.sub("%[0-9]+", "", entry.name),
+    )
 
 
 def _partition(entry: Entry) -> str:
@@ -349,8 +368,8 @@ def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     env |= {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
     try:
         done = subprocess.run(
-            command, input=text, env=env, text=True, capture_output=True, timeout=TIMEOUT,
-            start_new_session=True, check=False,
+            command, input=text, env=env, text=True, errors="replace", capture_output=True,
+            timeout=TIMEOUT, start_new_session=True, check=False,
         )  # fmt: skip
     except FileNotFoundError:
         raise SlurmError(f"{command[0]} of Slurm is not installed here") from None

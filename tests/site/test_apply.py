@@ -30,7 +30,8 @@ elif name == "squeue":
     for job, one in jobs.items():
         priority = one["priority"] - one["nice"]
         print(job, one["user"], one["state"], one["size"], one["limit"], one["submit"],
-              one["start"], "0:10", priority, one["reason"], one["partition"], "", one["nice"],
+              one["start"], "0:10", priority, one["reason"], one["partition"], one["nodes"],
+              one["nice"],
               sep="|")
 else:
     text = sys.stdin.read()
@@ -75,7 +76,7 @@ class Fake:
         job = {
             "user": "ann", "state": "PENDING", "size": 1, "limit": f"{limit}:00",
             "submit": NOW + len(self.jobs), "start": "N/A", "priority": 1000 - len(self.jobs),
-            "reason": "Priority", "partition": "main", "nice": 0,
+            "reason": "Priority", "partition": "main", "nodes": "", "nice": 0,
         }  # fmt: skip
         self.jobs = {**self.jobs, name: {**job, **more}}
 
@@ -209,8 +210,7 @@ def test_a_killed_run_is_cleaned_up(fake, run):
     """The next run gives back what the file says, unless someone has changed it since."""
     for name in "1234":
         fake.submit(name, 10, nice=-3)
-    keys = {name: f"{name}_@{job['submit']}" for name, job in fake.jobs.items()}
-    lifted = {keys["1"]: [0, -3], keys["2"]: [-3], keys["3"]: [-5], "4_@7": [-3]}
+    lifted = {"1_": [0, -3], "2_": [-3], "3_": [-5]}
     run.state.write_text(json.dumps({"format": "bfenv apply 1", "lifted": lifted}))
     with pytest.raises(bfenv.BfenvError, match="an earlier run has left jobs lifted"):
         run()
@@ -247,7 +247,7 @@ def test_slurm_is_away_at_the_end(fake, run):
         fake.submit(name, limit)
     with pytest.raises(bfenv.BfenvError, match="squeue: .*Unable to contact"):
         run(write=True, cycles=2, then=lambda cycle: down.touch() if fake.calls else None)
-    assert json.loads(run.state.read_text())["lifted"] == {f"2_@{NOW + 1}": [0, -2]}
+    assert json.loads(run.state.read_text())["lifted"] == {"2_": [0, -2]}
     assert fake.nice["2"] == -2
     with pytest.raises(bfenv.BfenvError, match="Unable to contact"):
         run(write=True)
@@ -279,7 +279,9 @@ def test_what_is_known_of_users(fake, run):
     fake.submit("1", 30)
     fake.submit("2", 31, user="eve")
     for name in "34":
-        fake.submit(name, 31, user="eve", state="COMPLETED", start=NOW)
+        fake.submit(name, 31, user="eve", state="COMPLETED", start=NOW, nodes="n1")
+    for name in "567":  # these did not run
+        fake.submit(name, 99, state="CANCELLED", start=NOW)
     (event,) = run("easy(order='prediction')")
     assert event["wanted"] == ["2", "1"]
 
