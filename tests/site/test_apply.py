@@ -290,6 +290,7 @@ def test_arrays(fake, run):
     """Tasks that wait are lifted together; those that run are given back."""
     fake.submit("1", 30)
     fake.submit("5_[2-9%3]", 10)
+    fake.submit("6_[0-12:4%2]", 20)  # scontrol knows no steps
     cycles = iter(range(9))
 
     def then(cycle):
@@ -297,8 +298,9 @@ def test_arrays(fake, run):
             fake.submit("5_1", 10, state="RUNNING", start=NOW, nice=-2, submit=NOW + 1)
 
     run(write=True, cycles=3, then=then)
-    assert fake.calls[:1] == ["update JobId=5_[2-9] Nice=-2\n"]
-    assert "update JobId=5_1 Nice=0\n" in fake.calls and set(fake.nice.values()) == {0}
+    tasks = "update JobId=6_[0,4,8,12] Nice=-3\n"
+    assert fake.calls[:2] == [f"update JobId=5_[2-9] Nice=-2\n{tasks}", tasks]
+    assert f"update JobId=5_1 Nice=0\n{tasks}" in fake.calls and set(fake.nice.values()) == {0}
 
 
 def test_partitions_and_held_jobs(fake, run):
@@ -307,11 +309,33 @@ def test_partitions_and_held_jobs(fake, run):
         fake.submit(name, limit, partition=partition)
     fake.submit("4", 1, reason="JobHeldUser")
     fake.submit("5", 1, size=9)
+    long_ago = NOW - 300_000  # before all jobs of the partition that comes first
+    fake.submit("6", 1, state="RUNNING", submit=long_ago, start=long_ago)
     fat, main = run()
     assert fat["partition"] == "fat" and fat["wanted"] == ["2"]
     assert main["wanted"] == ["3", "1"] and main["slurm"] == ["1", "3"]
     (fat,) = run(partitions=["fat"])
     assert fat["lift"] == {}
+    with pytest.raises(bfenv.BfenvError, match="sinfo lists no partition man"):
+        run(partitions=["man"])
+
+
+def test_held_and_requeued_jobs(fake, run):
+    """To give the lift of a held job back would release it; a requeued one is still known."""
+    for name, limit in (("1", 30), ("2", 20), ("3", 10)):
+        fake.submit(name, limit)
+
+    def then(cycle):
+        if fake.nice["3"]:
+            fake.change("2", priority=-2, reason="launch failed requeued held")  # -2 + 2 is held
+            fake.change("3", submit=NOW + 99)
+
+    with pytest.raises(bfenv.BfenvError, match="a held job cannot\\): 2"):
+        run(write=True, cycles=2, then=then)
+    assert fake.nice == {"1": 0, "2": -2, "3": 0}
+    fake.change("2", priority=999, reason="Priority")
+    run(write=True, cycles=0)
+    assert fake.nice["2"] == 0
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,16 @@ def test_text_and_json_agree(queue, tmp_path):
     assert [entry.end for entry in one.ended] == [NOW - 50]
 
 
+def test_odd_lines(queue):
+    """Of a job that is being requeued, of one that starts after now by this clock, and held."""
+    text = QUEUE.replace("RUNNING|4|30:00", "COMPLETING|4|30:00").replace("1767225900", "N/A")
+    more = "18|eve|SPECIAL_EXIT|1|10:00|1767226150|N/A|0:00|0|held|main||0\n"
+    queue.write_text(text.replace("10:00|100", "INVALID|100") + more)
+    found = read_squeue(queue)
+    assert [entry.start for entry in found.entries[:2]] == [1767225600, 1767225000]
+    assert found.apart[-1].name == "18" and found.apart[-1].reason == "JobHeld"
+
+
 def test_nodes(tmp_path):
     """Nodes that are down or drained do not count, and each node counts once."""
     path = tmp_path / "nodes.txt"
