@@ -7,9 +7,9 @@ an effect at once, under priority/basic as under priority/multifactor. Jobs are 
 because Slurm cuts priorities at 1: to push a job down does nothing where priorities are small.
 
 A job whose Nice someone else set is left alone: one with a Nice other than 0 that was not lifted
-here, and one that was lifted here and has another Nice since. So is a job while it is held: under
-priority/basic, Slurm releases it as its Nice is set. What is lifted is in a file, which is written
-before Slurm is told, so that it can be given back after any end.
+here, and one that was lifted here and has another Nice since. So is a job of priority 0, which is
+held: under priority/basic, a new Nice would release it. What is lifted is in a file, which is
+written before Slurm is told, so that it can be given back after any end.
 
 What is known of users and of the guard's past are the jobs that ended while this ran. Slurm still
 lists them for MinJobAge, 300 s by default. The tasks of an array that wait are lifted together.
@@ -47,15 +47,13 @@ from bfenv.knowledge.priorities import rank
 from bfenv.knowledge.runtime_sampler import ended_jobs
 from bfenv.knowledge.user_history import count_jobs, learn_jobs, note_age_limit
 from bfenv.site.defaults import NODE_FORMAT, QUEUE_FORMAT
-from bfenv.site.live_queue import (
-    DEFAULT_LIMIT, HELD, Entry, Snapshot, nodes_of, number_of, snapshot_of,
-)  # fmt: skip
+from bfenv.site.live_queue import DEFAULT_LIMIT, Entry, Snapshot, nodes_of, number_of, snapshot_of
 
 TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs
 AT_ONCE = 300  # jobs in a line of scontrol
 DENIED = re.compile("access/permission denied|invalid user id", re.IGNORECASE)
-STEPS = re.compile("([0-9]+)-([0-9]+):([0-9]+)")  # of tasks
+STEPS = re.compile("([0-9]+)-([0-9]+):([0-9]+)")
 UNREACHABLE = re.compile("unable to contact|connect|timed out", re.IGNORECASE)
 
 
@@ -197,11 +195,9 @@ class _Work:
         text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
         for node in nodes_of("sinfo", text.splitlines()):
             sizes.update(dict.fromkeys(node.partitions, node.size * node.is_up))
-        for name in self.only:
-            if name not in sizes:
-                raise BfenvError(f"sinfo lists no partition {name}")
-        lifted = self.lifted_in(snapshot)
-        found, nice = [], {each: 0 for each in lifted if not each.reason.startswith(HELD)}
+        if absent := set(self.only).difference(sizes):
+            raise BfenvError(f"sinfo lists no partition {min(absent)}")
+        found, nice = [], {one: 0 for one in self.lifted_in(snapshot) if one.priority or one.runs}
         for name in self.only or sorted({_partition(each) for each in snapshot.entries}):
             entries = [
                 each
@@ -277,7 +273,11 @@ class _Work:
         """
         names: dict[int, list[str]] = {}
         for entry, nice in changes.items():
-            names.setdefault(nice, []).append(_name_for_scontrol(entry))
+            name = re.sub("%[0-9]+", "", entry.name)
+            for steps in STEPS.finditer(name):  # between tasks, which scontrol does not know
+                first, last, step = map(int, steps.groups())
+                name = name.replace(steps[0], ",".join(map(str, range(first, last + 1, step))))
+            names.setdefault(nice, []).append(name)
             self.lifted[_keys(entry)[0]] = [entry.nice, nice]
         content = {"format": "bfenv apply 1", "lifted": self.lifted}
         write_atomically(self.state, json.dumps(content).encode())
@@ -301,12 +301,12 @@ class _Work:
         """
         lifted = self.lifted_in(self.read_queue())
         if lifted:
-            self.write({each: 0 for each in lifted if not each.reason.startswith(HELD)})
+            self.write({one: 0 for one in lifted if one.priority or one.runs})
             left = [each.name for each in self.lifted_in(self.read_queue()) if not each.runs]
             if left:
                 raise SlurmError(
-                    f"{counted(len(left), 'job')} of {self.state} could not be given back (that of a held job cannot): "
-                    f"{', '.join(left)}"
+                    f"{counted(len(left), 'job')} of {self.state} could not be given back (no held "
+                    f"job can): {', '.join(left)}"
                 )
         self.lifted = {}
         self.state.unlink(missing_ok=True)
@@ -331,20 +331,9 @@ def lifts(line: list[Entry], priority: Mapping[Entry, int], depth: int) -> dict[
 
 
 def _keys(entry: Entry) -> tuple[str, str]:
-    """Return what a job is called in `lifted`, and what its array would be, if it is of one.
-
-    The submit time is no part of it: Slurm sets it again when a job is requeued.
-    """
+    """Return what a job is called in `lifted`, and what its array would be, if it is of one."""
     job, _, task = entry.name.partition("_")
     return f"{job}_{task.partition('[')[0]}", f"{job}_"
-
-
-def _name_for_scontrol(entry: Entry) -> str:
-    """Return a name without what only squeue knows: limits of tasks, and steps between them."""
-    return STEPS.sub(
-        lambda found: ",".join(map(str, range(int(found[1]), int(found[2]) + 1, int(found[3])))),
-        re.sub("%[0-9]+", "", entry.name),
-    )
 
 
 def _partition(entry: Entry) -> str:

@@ -35,8 +35,7 @@ FIELDS = 13  # of a line of squeue
 RUNS = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
 WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
-HELD = "JobHeld"  # how reasons begin
-APART = (HELD, "Dependency", "BeginTime", "Reservation")
+APART = ("JobHeld", "Dependency", "BeginTime", "Reservation")  # how reasons of such jobs begin
 ENDLESS = {"UNLIMITED", "INFINITE", "NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}
 LOST = re.compile("down|drained|fail|maint|inval|unk|power|reboot|future")  # states of nodes
 DEFAULT_LIMIT = 86_400  # seconds, where no job has a limit
@@ -108,7 +107,7 @@ def _snapshot(where: Any, found: list[tuple[Entry, int, int] | None], last: int)
     for entry, count, time in filter(None, found):
         last = max(last, time, entry.submit, entry.start)
         if not entry.runs and entry.priority == 0 and not entry.reason.startswith(APART):
-            entry = entry._replace(reason=HELD)  # such as "launch failed requeued held"
+            entry = entry._replace(reason="JobHeld")  # such as "launch failed requeued held"
         is_apart = not entry.runs and entry.reason.startswith(APART)
         (ended if entry.end >= 0 else apart if is_apart else entries).extend([entry] * count)
     return Snapshot(last, entries, apart, ended)
@@ -127,9 +126,9 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     if not has_ended and state not in RUNS | WAITS:
         return None
     runs = state in RUNS
-    start = submit if start == "N/A" else start  # it is being requeued, but holds its nodes
+    start = submit if start == "N/A" else start  # it is being requeued, and still has its nodes
     began = _instant(where, start) if runs or has_ended else -1
-    seconds, elapsed = (  # of a job that starts after now by the clock here, too, it is INVALID
+    seconds, elapsed = (  # INVALID if the clock here is behind Slurm's
         0 if text.upper() in ENDLESS else parse_duration(text, WorkloadError)
         for text in (limit, ran)
     )
@@ -180,7 +179,7 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     if size < 1:
         raise WorkloadError(f"{path}: job {name} has no number of cpus")
     runs, string = state in RUNS, str(job.get("array_task_string") or "")
-    held = HELD if job.get("hold") else str(job.get("state_reason") or "")
+    held = "JobHeld" if job.get("hold") else str(job.get("state_reason") or "")
     entry = Entry(
         name, str(job.get("user_name") or ""), runs, size,
         MINUTE * _amount(job.get("time_limit")), _amount(job.get("submit_time")),

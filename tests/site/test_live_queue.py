@@ -92,11 +92,11 @@ def test_text_and_json_agree(queue, tmp_path):
 def test_odd_lines(queue):
     """Of a job that is being requeued, of one that starts after now by this clock, and held."""
     text = QUEUE.replace("RUNNING|4|30:00", "COMPLETING|4|30:00").replace("1767225900", "N/A")
-    more = "18|eve|SPECIAL_EXIT|1|10:00|1767226150|N/A|0:00|0|held|main||0\n"
-    queue.write_text(text.replace("10:00|100", "INVALID|100") + more)
+    text = text.replace("PENDING|1|10:00|1767226150", "SPECIAL_EXIT|1|10:00|1767226150")
+    queue.write_text(text.replace("10:00|100", "INVALID|100").replace("Dependency", "held"))
     found = read_squeue(queue)
     assert [entry.start for entry in found.entries[:2]] == [1767225600, 1767225000]
-    assert found.apart[-1].name == "18" and found.apart[-1].reason == "JobHeld"
+    assert [entry.reason for entry in found.apart] == ["JobHeldUser"] * 6 + ["JobHeld"]
 
 
 def test_nodes(tmp_path):
