@@ -53,7 +53,6 @@ TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs
 AT_ONCE = 300  # jobs in a line of scontrol
 DENIED = re.compile("access/permission denied|invalid user id", re.IGNORECASE)
-STEPS = re.compile("([0-9]+)-([0-9]+):([0-9]+)")
 UNREACHABLE = re.compile("unable to contact|connect|timed out", re.IGNORECASE)
 
 
@@ -274,7 +273,7 @@ class _Work:
         names: dict[int, list[str]] = {}
         for entry, nice in changes.items():
             name = re.sub("%[0-9]+", "", entry.name)
-            for steps in STEPS.finditer(name):  # between tasks, which scontrol does not know
+            for steps in re.finditer("([0-9]+)-([0-9]+):([0-9]+)", name):  # scontrol knows none
                 first, last, step = map(int, steps.groups())
                 name = name.replace(steps[0], ",".join(map(str, range(first, last + 1, step))))
             names.setdefault(nice, []).append(name)
