@@ -156,7 +156,7 @@ GROUPS = ["", *(name for name in COMMANDS if any(one.startswith(f"{name} ") for 
 # Examples that need files of a long computation, a download, a live Slurm, or much time.
 NOT_RUN = {
     "agents card", "apply", "check", "check conformance", "evaluate bound", "gantt",
-    "leaderboard bound", "leaderboard export", "leaderboard report", "leaderboard verify", "report",
+    "leaderboard bound", "leaderboard report", "leaderboard verify", "report",
     "search", "train", "train curves", "workloads fetch", "workloads import", "workloads info",
     "warm",
 }  # fmt: skip

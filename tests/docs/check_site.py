@@ -12,7 +12,7 @@ TEXTS = (
     ("policies/index.html", "conservative-replan-aged-random"),
     ("policies/easy.html", "backfill_estimate"),
     ("agents/cards.html", "agent:scorer-lublin"),
-    ("commands.html", "bfenv leaderboard export"),
+    ("commands.html", "bfenv leaderboard verify"),
     ("api/core.html", "bfenv.core.may_start"),
     ("api/workloads.html", "uniform-tsafrir"),
     ("performance.html", "10,240,000 jobs"),

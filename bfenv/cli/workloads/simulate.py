@@ -44,7 +44,7 @@ def simulate(
       bfenv workloads simulate --policy fcfs --load 0.7
       bfenv workloads simulate --player "./my-scheduler" --out mine.csv
     """
-    from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
+    from bfenv.analysis.schedule_files import check_name, schedule_csv, write_schedule
     from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload
 

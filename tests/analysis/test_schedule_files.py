@@ -2,24 +2,13 @@
 
 import csv
 import io
-import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 import bfenv
-import bfenv.leaderboard.export as export
-from bfenv.evaluation.row import Curves, Versus
-from bfenv.leaderboard.store import read_leaderboard
-from tests.leaderboard.stores import make_store
-
-
-@pytest.fixture(scope="module")
-def leaderboard(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "store"
-    workloads = {"small": "lublin:procs=32,jobs=200"}
-    return read_leaderboard(make_store(folder, ("easy", "sjf"), workloads))
+import bfenv.analysis.schedule_files as export
+from bfenv.analysis.formatting import csv_text
 
 
 @pytest.mark.parametrize("name", ["one.swf", "one.swf.gz"])
@@ -93,37 +82,10 @@ def test_batsim_killed_job(tmp_path):
     ]
 
 
-def test_rows(leaderboard):
-    """Rows become lines of JSON with all values, and lines of CSV with all but the curves."""
-    rows = leaderboard.rows
-    lines = [json.loads(line) for line in export.rows_jsonl(rows).splitlines()]
-    assert lines == [export.flattened(row) for row in rows]
-    assert lines[0]["metrics.mean_wait"] == rows[0].metrics["mean_wait"]
-    assert lines[0]["curves.queue_length.time"] == list(rows[0].curves.queue_length.time)
-    assert len(lines[0]["curves.wait_quantiles"]) == 101
-    assert (lines[0]["schema"], lines[0]["key"]) == (1, rows[0].key)
-    table = list(csv.DictReader(io.StringIO(export.rows_csv(rows))))
-    assert [line["policy"] for line in table] == [row.policy for row in rows]
-    assert float(table[0]["versus.mean_wait.low"]) == rows[0].versus.differences["mean_wait"].low
-    assert list(table[0])[:6] == ["suite", "policy", "workload", "seed", "status", "error"]
-    assert not [name for name in table[0] if name.startswith("curves")]
-
-
-def test_failed_rows(leaderboard):
-    """Rows without results have empty cells, and the columns are those of all rows."""
-    (easy, sjf) = leaderboard.rows
-    failed = replace(
-        sjf, status="failed", error="a,b", metrics={}, classes={}, versus=Versus(), curves=Curves()
-    )
-    table = list(csv.DictReader(io.StringIO(export.rows_csv([failed, easy]))))
-    assert (table[0]["error"], table[0]["metrics.mean_wait"]) == ("a,b", "")
-    assert float(table[1]["metrics.mean_wait"]) == easy.metrics["mean_wait"]
-
-
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "=\r"])
-def test_formulas(leaderboard, begin):
+def test_formulas(begin):
     """Text that a spreadsheet would take for a formula is marked as text; numbers are not."""
-    row = replace(leaderboard.rows[0], policy=f"{begin}cmd|' /C calc'!A0", status="failed")
-    (line,) = csv.DictReader(io.StringIO(export.rows_csv([row]), newline=""))
-    assert line["policy"] == f"'{row.policy}".replace("\r", " ").replace("\t", " ")
-    assert line["seed"] == str(row.seed)
+    policy = f"{begin}cmd|' /C calc'!A0"
+    (line,) = csv.DictReader(io.StringIO(csv_text(["policy", "seed"], [[policy, -1]]), newline=""))
+    assert line["policy"] == f"'{policy}".replace("\r", " ").replace("\t", " ")
+    assert line["seed"] == "-1"

@@ -1,9 +1,6 @@
-"""Rows and schedules in the formats of other tools: CSV, JSON lines, SWF, Batsim."""
+"""Schedules in the formats of other tools: CSV, SWF, Batsim."""
 
-import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +9,6 @@ from bfenv.analysis.placement import place
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.row import Row
 from bfenv.workloads.logs.records import JOB, RUNTIME
 from bfenv.workloads.logs.swf import write_swf
 
@@ -95,34 +91,3 @@ def batsim_csv(schedule: Schedule) -> str:
         )
         rows.append((*head, *rest, processors, -1, ""))
     return csv_text(BATSIM_COLUMNS, rows)
-
-
-def rows_csv(rows: Iterable[Row]) -> str:
-    """Return one line per row and a column per value, without the curves, which are lists."""
-    flat = [
-        {name: value for name, value in flattened(row).items() if not isinstance(value, list)}
-        for row in rows
-    ]
-    first = ("suite", "policy", "workload", "seed", "status", "error")
-    columns = list(dict.fromkeys([*first, *(name for row in flat for name in row)]))
-    return csv_text(columns, ([row.get(name) for name in columns] for row in flat))
-
-
-def rows_jsonl(rows: Iterable[Row]) -> str:
-    """Return one line of JSON per row, see `flattened`."""
-    return "".join(json.dumps(flattened(row), allow_nan=False) + "\n" for row in rows)
-
-
-def flattened(row: Row) -> dict[str, Any]:
-    """Return the row's values, sorted, nested ones under names like metrics.mean_wait."""
-    return _flatten(row.to_dict(), "") | {"key": row.key}
-
-
-def _flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name in sorted(values):
-        if isinstance(values[name], dict):
-            flat |= _flatten(values[name], f"{prefix}{name}.")
-        else:
-            flat[prefix + name] = values[name]
-    return flat
