@@ -22,7 +22,8 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -116,34 +117,60 @@ def apply_order(
 
     Raises:
         BfenvError: If Slurm does not answer at the beginning or at the end, or does not allow a
-            Nice below 0; or if without `write` an earlier run has left jobs lifted.
+            Nice below 0; if without `write` an earlier run has left jobs lifted; or if another run
+            writes to the file.
     """
-    work = _Work(order_of(policy), state, depth, tuple(partitions), _read_state(state))
-    work.read_queue()
-    if work.lifted and not write:
-        raise BfenvError(f"{state}: an earlier run has left jobs lifted; --write gives them back")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        if work.lifted:
-            log({"event": "give back", "jobs": work.give_back()})
-        for i in count() if cycles is None else range(cycles):
-            time.sleep(every if i else 0.0)
+    with _lock(state) if write else nullcontext():
+        work = _Work(order_of(policy), state, depth, tuple(partitions), _read_state(state))
+        work.read_queue()
+        if work.lifted and not write:
+            raise BfenvError(
+                f"{state}: an earlier run has left jobs lifted; --write gives them back"
+            )
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            if work.lifted:
+                log({"event": "give back", "jobs": work.give_back()})
+            for i in count() if cycles is None else range(cycles):
+                time.sleep(every if i else 0.0)
+                try:
+                    found, changes = work.look()
+                    for each in found:
+                        log({"event": "cycle", "time": int(time.time()), **each._asdict()})
+                    if write and changes:
+                        errors = work.write(changes)
+                        log({"event": "write", "jobs": len(changes), "errors": errors})
+                except SlurmError as error:  # it may be restarted just now
+                    log({"event": "error", "time": int(time.time()), "message": str(error)})
+        except KeyboardInterrupt:
+            pass
+        finally:
+            for number in handlers:
+                signal.signal(number, signal.SIG_IGN)
             try:
-                found, changes = work.look()
-                for each in found:
-                    log({"event": "cycle", "time": int(time.time()), **each._asdict()})
-                if write and changes:
-                    errors = work.write(changes)
-                    log({"event": "write", "jobs": len(changes), "errors": errors})
-            except SlurmError as error:  # it may be restarted just now
-                log({"event": "error", "time": int(time.time()), "message": str(error)})
-    except KeyboardInterrupt:
-        pass
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)
-        if write:
-            log({"event": "give back", "jobs": work.give_back()})
+                if write:
+                    log({"event": "give back", "jobs": work.give_back()})
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+
+
+@contextmanager
+def _lock(state: Path) -> Iterator[None]:
+    """Keep other runs from the same file: they would take this one's lifts back."""
+    import fcntl  # not on every system that can read a queue
+
+    path = state.with_name(f"{state.name}.lock")
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BfenvError(f"{state}: another run of bfenv apply uses it") from None
+        try:
+            yield
+        finally:
+            path.unlink()
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """An order on a live queue, with programs that stand in for Slurm's."""
 
 import json
+import signal
 import stat
 import sys
 import time
@@ -217,6 +218,22 @@ def test_a_killed_run_is_cleaned_up(fake, run):
     run.state.write_text("[]")
     with pytest.raises(bfenv.BfenvError, match="not a file of bfenv apply"):
         run()
+
+
+def test_one_run_writes(fake, run):
+    """A second run with the same file is refused; after the first, signals are as they were."""
+    fake.submit("1", 10)
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    refused = []
+
+    def then(_):
+        with pytest.raises(bfenv.BfenvError, match="another run of bfenv apply uses it"):
+            run(write=True)
+        refused.append(run(write=False))
+
+    run(write=True, then=then)
+    assert refused and (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert not [path for path in run.state.parent.iterdir() if path.name.startswith("state")]
 
 
 def test_slurm_may_be_away(fake, run):
