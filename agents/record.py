@@ -74,10 +74,9 @@ def record_dataset(
     given: dict[str, Any] = {"workload": workload, **opened.settings_with(settings)}
     noted, env = NotedEnv(**given), gymnasium.make("Backfill-v0", **given)
     os.environ["MINARI_DATASETS_PATH"] = os.path.abspath(folder)
-    # Minari warns of authors, whose names users add.
     with (
         minari.DataCollector(env, record_infos=True) as collector,
-        warnings.catch_warnings(action="ignore", category=UserWarning),
+        warnings.catch_warnings(action="ignore", category=UserWarning),  # no author
     ):
         for seed in range(episodes):
             noted.actions = []

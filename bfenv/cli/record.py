@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from bfenv.cli import show
-from bfenv.cli.options import check_output_folder, option
+from bfenv.cli.options import option
 from bfenv.core.errors import BfenvError
 
 
@@ -36,7 +36,6 @@ def record(
 
     if (policy is None) == (agent is None):
         raise BfenvError("give one of --policy and --agent")
-    check_output_folder(out)
     given = parse_name(f"--set({', '.join(change or ())})").options
     settings = {key: read_value(text) for key, text in given.items()}
     with show.progress() as progress:

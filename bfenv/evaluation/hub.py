@@ -20,9 +20,6 @@ from bfenv.envs.settings import WORKLOAD
 from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
 from bfenv.workloads.load import load_workload
 
-AGENT = "agent.json"  # in a folder of `bfenv train`, too
-README = files("bfenv.evaluation").joinpath("hub.md")
-
 
 def write_hub_folder(
     run: str, folder: Path, workload: str | None, episodes: int, watch: Watch
@@ -39,7 +36,7 @@ def write_hub_folder(
     Raises BfenvError if there is no such agent, it is a saved model, whose file may run code, it
     was trained on jobs of the test split, or a file cannot be written.
     """
-    name = str(Path(run, AGENT) if Path(run).is_dir() else run).removeprefix(SHIPPED)
+    name = str(Path(run, "agent.json") if Path(run).is_dir() else run).removeprefix(SHIPPED)
     if name.endswith(".zip") or (card := read_card(name)).kind == MODEL:
         raise BfenvError(f"{name}: opening a saved model runs code; share it with huggingface_sb3")
     agent, is_network = SHIPPED + name, card.kind == NETWORK
@@ -54,19 +51,18 @@ def write_hub_folder(
     folder.mkdir(parents=True, exist_ok=True)
     write_gantt(schedules, folder / "beside_easy.png", choose_begin(schedules, DAY), DAY)
     source = Path(name) if name.endswith(SUFFIX) else MODELS.joinpath(name + SUFFIX)
-    write_atomically(folder / AGENT, source.read_bytes())
+    write_atomically(folder / "agent.json", source.read_bytes())
     lines: list[str] = []
-    rewards = []
     for row in rows:
-        own = row.metrics
-        rewards.append(f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}")
-        cells = [slowdown(own["mean_bounded_slowdown"]), ratio(own["slowdown_ratio"])]
+        own, title = row.metrics, row.policy if lines else folder.name
+        reward = f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}"
+        cells = [reward, slowdown(own["mean_bounded_slowdown"]), ratio(own["slowdown_ratio"])]
         cells += [duration(own["mean_wait"]), ratio(own["longest_wait_ratio"])]
-        title = row.policy if lines else folder.name
-        lines.append(f"| {' | '.join((title, rewards[-1], *cells))} |")
+        lines.append(f"| {' | '.join((title, *cells))} |")
+    reward = lines[0].split(" | ")[1]
     values = vars(card) | {
         "name": folder.name, "folder": folder, "workload": workload, "episodes": episodes,
-        "each": rows[0].jobs // episodes, "reward": rewards[0], "table": "\n".join(lines),
+        "each": rows[0].jobs // episodes, "reward": reward, "table": "\n".join(lines),
         "ratio": f"{rows[0].metrics['slowdown_ratio']:.4g}",
         "what": f"{card.what[:1].upper()}{card.what[1:].rstrip('.')}.",
         "failures": "".join(f"{failure}\n\n" for failure in card.failures),
@@ -74,6 +70,6 @@ def write_hub_folder(
         "command": card.found.get("command", "unknown"),
         "jobs": "\n".join(f"* {line}" for line in card.training_lines()),
     }  # fmt: skip
-    text = Template(README.read_text("utf-8")).substitute(values)
-    write_atomically(folder / "README.md", text.encode())
-    return rewards[0]
+    page = files("bfenv.evaluation").joinpath("hub.md").read_text("utf-8")
+    write_atomically(folder / "README.md", Template(page).substitute(values).encode())
+    return reward

@@ -12,8 +12,7 @@ from bfenv.agents.player import play
 def test_refused(run, tmp_path, monkeypatch):
     """A missing package, policy or agent is named."""
     monkeypatch.setitem(sys.modules, "minari", None)
-    status, _, err = run("record", "-p", "easy", "-o", tmp_path)
-    assert status == 2 and "recording needs minari: pip install 'bfenv[minari]'" in err
+    assert "needs minari: pip install" in run("record", "-p", "easy", "-o", tmp_path)[2]
     assert "give one of --policy and --agent" in run("record", "-o", tmp_path)[2]
 
 
@@ -43,7 +42,6 @@ def test_read_back(run, tmp_path, monkeypatch, words, name):
         assert masks[np.arange(len(episode.actions)), episode.actions].all()
         assert episode.observations["queue"].shape[:2] == (len(masks), 8)
     env = data.recover_environment().unwrapped
-    assert env.window == 8
     env.reset(seed=1)
     rewards = [env.step(int(action))[1] for action in second.actions]
     assert rewards == pytest.approx(list(second.rewards))

@@ -34,14 +34,12 @@ def test_easy():
 def test_reward():
     """ "mean_reward" and "reward_deviation" are those of the episodes' sums of "log_ratio"."""
     row = evaluate_agent("random", TRACE, episodes=3, **OPTIONS)[0]
-    env, sums = BackfillEnv(TRACE, split="test", **OPTIONS), []
+    env, sums = BackfillEnv(TRACE, split="test", **OPTIONS), [0.0] * 3
     for seed in range(3):
-        env.reset(seed=seed)
-        agent, over = RandomAgent(env, seed), False
-        sums.append(0.0)
+        observation, over, agent = env.reset(seed=seed)[0], False, RandomAgent(env, seed)
         while not over:
-            _, reward, over, _, _ = env.step(int(agent.predict({"cluster": env.window})[0]))
-            sums[-1] += reward
+            observation, reward, over, *_ = env.step(agent.predict(observation)[0])
+            sums[seed] += reward
     assert row.metrics["mean_reward"] == pytest.approx(np.mean(sums), abs=1e-9)
     assert row.metrics["reward_deviation"] == pytest.approx(np.std(sums), abs=1e-9)
 
