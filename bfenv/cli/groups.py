@@ -18,10 +18,11 @@ MENU = {
     "workloads": "List workloads; show, fetch, import or schedule one.",
     "train": "Train an agent: a small score by evolution, or a network by PPO.",
     "search": "Search for an order of EASY that beats EASY.",
+    "record": "Record a policy or an agent as a data set of Minari.",
     "evolve-task": "Write a task for OpenEvolve and services like it.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",
-    "agents": "List agents; show one, or make an agent and its card.",
+    "agents": "List agents; show one, make one, or prepare one for the Hub.",
     "warm": "Compile the environment and the common policies.",
 }
 # Behind the commands of the menu: the first word is one of these, the last one is the module.

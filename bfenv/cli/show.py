@@ -37,7 +37,8 @@ LESS_IS_BETTER = ("slowdown", "wait", "EASY's")  # in the headings of columns
 LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-       "−": "$-$", "×": r"$\times$", "–": "--"}
+       "−": "$-$", "×": r"$\times$", "–": "--",
+       "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 )  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def table(
     * `columns`: the headings.
     * `lines`: the cells of each line.
     * `format`: `table`, `markdown`, or `latex`: a table of the package booktabs, with the best
-      value of each column of slowdowns and waits in bold.
+      value of each column of slowdowns and waits in bold, if policies are ranked.
     * `numbers`: how many of the columns, from the right, hold numbers. Numbers are never cut. On a
       narrow terminal, words are folded; if that is not enough, the last columns follow in further
       tables that repeat the words.
@@ -222,16 +223,18 @@ def _latex(
     """Return a table in LaTeX; a line with a mark of starvation is never the best."""
     words = len(columns) - numbers
     body = [[cell.translate(LATEX) for cell in line] for line in lines]
+    ranks = columns[0] in ("policy", "agent") and "repeats the log" not in columns
+    starves = ["*" in {cell[-1:] for cell in line} for line in lines]  # names may have more of them
     for i, heading in enumerate(columns):
         values = [
             float(found[0].replace(",", "")) if (found := NUMBER.match(line[i])) else math.inf
             for line in lines
         ]
-        fair = [x for x, line in zip(values, lines, strict=True) if "*" not in "".join(line)]
-        is_ranked = i >= words and any(one in heading for one in LESS_IS_BETTER)
+        fair = [x for x, is_marked in zip(values, starves, strict=True) if not is_marked]
+        is_ranked = ranks and i >= words and any(one in heading for one in LESS_IS_BETTER)
         if is_ranked and min(fair, default=math.inf) < math.inf and "interval" not in heading:
             for k, value in enumerate(values):
-                if value == min(fair):
+                if value == min(fair) and not starves[k]:
                     body[k][i] = rf"\textbf{{{body[k][i]}}}"
     rows = [" & ".join(line) + r" \\" for line in body]
     head = " & ".join(one.translate(LATEX) for one in columns) + r" \\"

@@ -85,9 +85,11 @@ def evaluate_agent(
         variant of EASY or LOS that starves no jobs. Policies see every waiting job and need no
         masks. Compare rows of one division only. The metrics are means over the episodes of the
         means over their jobs, "p95_wait" and "max_wait" of all jobs, "slowdown_ratio" and
-        "longest_wait_ratio" to EASY; of agents, also "decisions", the share "outside_window" of
-        them at which jobs waited outside the window, "replaced_actions", the illegal ones that the
-        model's best legal one replaced, and "illegal_actions", which counted as the pass.
+        "longest_wait_ratio" to EASY, "mean_reward" and "reward_deviation" mean and standard
+        deviation of the sum of the rewards "log_ratio"; of agents, also "decisions", the share
+        "outside_window" of them at which jobs waited outside the window, "replaced_actions", the
+        illegal ones that the model's best legal one replaced, and "illegal_actions", which counted
+        as the pass.
 
     Raises:
         BfenvError: If a setting is wrong or contradicts those that the agent was trained with, the
@@ -293,6 +295,8 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     )
     waits = np.concatenate([one.wait for one in episodes])
     longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
+    pairs = zip(episodes, easy, strict=True)
+    rewards = [np.log(e.bounded_slowdown.mean() / own.bounded_slowdown.mean()) for own, e in pairs]
     metrics = {
         "mean_bounded_slowdown": slowdown,
         "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),
@@ -300,5 +304,7 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "max_wait": longest,
         "slowdown_ratio": slowdown / usual,
         "longest_wait_ratio": longest / max(longest_usual, 1.0),
+        "mean_reward": float(np.mean(rewards)),
+        "reward_deviation": float(np.std(rewards)),
     }
     return replace(row, jobs=len(waits), metrics=metrics)

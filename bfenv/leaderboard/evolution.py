@@ -2,8 +2,8 @@
 
 `write_task` writes a folder: a first program, an evaluator and settings. The evaluator calls
 `score_program`, which lets the program play in its own process (`bfenv.players`) on copies of the
-jobs that are salted: submit times are shaken, runtimes scaled at random, and users renumbered. So a
-program can neither read the jobs or the metrics, nor profit from what it has memorized of a log.
+jobs that are salted: submit times are shaken, runtimes scaled at random, and users renumbered. It
+can read neither jobs nor metrics, but sizes and estimates stay: memorized runtimes still help it.
 """
 
 import json

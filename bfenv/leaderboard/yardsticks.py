@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.calibration import rank_correlation
-from bfenv.core.policy import COMPLETION, DIVISIONS
+from bfenv.core.policy import DIVISIONS
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE, starving
 from bfenv.leaderboard.standings import division, log_ratios
@@ -63,14 +62,6 @@ class Places(NamedTuple):
     places: tuple[int | None, ...]
 
 
-class Agreement(NamedTuple):
-    """How the order under a metric compares with that under mean bounded slowdown."""
-
-    yardstick: Yardstick
-    correlation: float | None  # rank correlation over the policies that run jobs to completion
-    first: tuple[str, ...]  # the policies in first place
-
-
 def places_by_metric(rows: Iterable[Row]) -> list[Places]:
     """Place policies within their divisions under each of YARDSTICKS, in the order of DIVISIONS.
 
@@ -99,25 +90,6 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
                 places.append(None if np.isnan(of[name]) else 1 + sum(better))
             lines.append(Places(name, each, tuple(places)))
     return lines
-
-
-def agreements(lines: Sequence[Places]) -> list[Agreement]:
-    """Compare the orders of the policies that run jobs to completion, for each of YARDSTICKS."""
-    alike = [line for line in lines if line.division == COMPLETION]
-    found = []
-    for i, yardstick in enumerate(YARDSTICKS):
-        pairs = [
-            (first, other)
-            for line in alike
-            if (first := line.places[0]) is not None and (other := line.places[i]) is not None
-        ]
-        leaders = tuple(line.policy for line in alike if line.places[i] == 1)
-        correlation = None  # of fewer than three policies, or if all are equal
-        if len(pairs) >= 3:
-            value = rank_correlation(*np.array(pairs, dtype=np.float64).T)
-            correlation = value if np.isfinite(value) else None
-        found.append(Agreement(yardstick, correlation, leaders))
-    return found
 
 
 def _scores(ok: Sequence[Row], names: Sequence[str], yardstick: Yardstick) -> dict[str, float]:

@@ -7,8 +7,9 @@ an effect at once, under priority/basic as under priority/multifactor. Jobs are 
 because Slurm cuts priorities at 1: to push a job down does nothing where priorities are small.
 
 A job whose Nice someone else set is left alone: one with a Nice other than 0 that was not lifted
-here, and one that was lifted here and has another Nice since. What is lifted is in a file, which
-is written before Slurm is told, so that it can be given back after any end.
+here, and one that was lifted here and has another Nice since. So is a job of priority 0, which is
+held: under priority/basic, a new Nice would release it. What is lifted is in a file, which is
+written before Slurm is told, so that it can be given back after any end.
 
 What is known of users and of the guard's past are the jobs that ended while this ran. Slurm still
 lists them for MinJobAge, 300 s by default. The tasks of an array that wait are lifted together.
@@ -21,7 +22,8 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -115,34 +117,60 @@ def apply_order(
 
     Raises:
         BfenvError: If Slurm does not answer at the beginning or at the end, or does not allow a
-            Nice below 0; or if without `write` an earlier run has left jobs lifted.
+            Nice below 0; if without `write` an earlier run has left jobs lifted; or if another run
+            writes to the file.
     """
-    work = _Work(order_of(policy), state, depth, tuple(partitions), _read_state(state))
-    work.read_queue()
-    if work.lifted and not write:
-        raise BfenvError(f"{state}: an earlier run has left jobs lifted; --write gives them back")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        if work.lifted:
-            log({"event": "give back", "jobs": work.give_back()})
-        for i in count() if cycles is None else range(cycles):
-            time.sleep(every if i else 0.0)
+    with _lock(state) if write else nullcontext():
+        work = _Work(order_of(policy), state, depth, tuple(partitions), _read_state(state))
+        work.read_queue()
+        if work.lifted and not write:
+            raise BfenvError(
+                f"{state}: an earlier run has left jobs lifted; --write gives them back"
+            )
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            if work.lifted:
+                log({"event": "give back", "jobs": work.give_back()})
+            for i in count() if cycles is None else range(cycles):
+                time.sleep(every if i else 0.0)
+                try:
+                    found, changes = work.look()
+                    for each in found:
+                        log({"event": "cycle", "time": int(time.time()), **each._asdict()})
+                    if write and changes:
+                        errors = work.write(changes)
+                        log({"event": "write", "jobs": len(changes), "errors": errors})
+                except SlurmError as error:  # it may be restarted just now
+                    log({"event": "error", "time": int(time.time()), "message": str(error)})
+        except KeyboardInterrupt:
+            pass
+        finally:
+            for number in handlers:
+                signal.signal(number, signal.SIG_IGN)
             try:
-                found, changes = work.look()
-                for each in found:
-                    log({"event": "cycle", "time": int(time.time()), **each._asdict()})
-                if write and changes:
-                    errors = work.write(changes)
-                    log({"event": "write", "jobs": len(changes), "errors": errors})
-            except SlurmError as error:  # it may be restarted just now
-                log({"event": "error", "time": int(time.time()), "message": str(error)})
-    except KeyboardInterrupt:
-        pass
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)
-        if write:
-            log({"event": "give back", "jobs": work.give_back()})
+                if write:
+                    log({"event": "give back", "jobs": work.give_back()})
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+
+
+@contextmanager
+def _lock(state: Path) -> Iterator[None]:
+    """Keep other runs from the same file: they would take this one's lifts back."""
+    import fcntl  # not on every system that can read a queue
+
+    path = state.with_name(f"{state.name}.lock")
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BfenvError(f"{state}: another run of bfenv apply uses it") from None
+        try:
+            yield
+        finally:
+            path.unlink()
 
 
 @dataclass
@@ -167,6 +195,8 @@ class _Work:
         for old in list(self.ended)[:-REMEMBERED]:
             del self.ended[old]
         entries = [*snapshot.entries, *snapshot.apart]
+        listed = (*entries, *snapshot.ended)  # of all partitions: none of their starts is before
+        self.origin = self.origin or min((each.submit for each in listed), default=DAY) - DAY
         there = {key for each in entries for key in _keys(each)}
         self.lifted = {key: values for key, values in self.lifted.items() if key in there}
         for entry in entries:
@@ -188,11 +218,12 @@ class _Work:
     def look(self) -> tuple[list[Partition], dict[Entry, int]]:
         """Make a cycle; return the partitions, and the new Nice of each job that needs another."""
         snapshot, sizes = self.read_queue(), Counter[str]()
-        text = _ask("sinfo", "-h", "-N", "-o", NODE_FORMAT).stdout
+        text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
         for node in nodes_of("sinfo", text.splitlines()):
-            if node.is_up:
-                sizes.update(dict.fromkeys(node.partitions, node.size))
-        found, nice = [], dict.fromkeys(self.lifted_in(snapshot), 0)
+            sizes.update(dict.fromkeys(node.partitions, node.size * node.is_up))
+        if absent := set(self.only).difference(sizes):
+            raise BfenvError(f"sinfo lists no partition {min(absent)}")
+        found, nice = [], {one: 0 for one in self.lifted_in(snapshot) if one.priority or one.runs}
         for name in self.only or sorted({_partition(each) for each in snapshot.entries}):
             entries = [
                 each
@@ -224,7 +255,6 @@ class _Work:
             return [], None
         past = [each for each in self.ended.values() if _partition(each) == name]
         known = sorted((*past, *entries), key=lambda each: (each.submit, number_of(each)))
-        self.origin = self.origin or known[0].submit - DAY
         longest = max(each.limit for each in known) or DEFAULT_LIMIT
         requests = np.array(
             [
@@ -269,7 +299,11 @@ class _Work:
         """
         names: dict[int, list[str]] = {}
         for entry, nice in changes.items():
-            names.setdefault(nice, []).append(re.sub("%[0-9]+", "", entry.name))
+            name = re.sub("%[0-9]+", "", entry.name)
+            for steps in re.finditer("([0-9]+)-([0-9]+):([0-9]+)", name):  # scontrol knows none
+                first, last, step = map(int, steps.groups())
+                name = name.replace(steps[0], ",".join(map(str, range(first, last + 1, step))))
+            names.setdefault(nice, []).append(name)
             self.lifted[_keys(entry)[0]] = [entry.nice, nice]
         content = {"format": "bfenv apply 1", "lifted": self.lifted}
         write_atomically(self.state, json.dumps(content).encode())
@@ -293,12 +327,12 @@ class _Work:
         """
         lifted = self.lifted_in(self.read_queue())
         if lifted:
-            self.write(dict.fromkeys(lifted, 0))
+            self.write({one: 0 for one in lifted if one.priority or one.runs})
             left = [each.name for each in self.lifted_in(self.read_queue()) if not each.runs]
             if left:
                 raise SlurmError(
-                    f"{counted(len(left), 'job')} of {self.state} could not be given back: "
-                    f"{', '.join(left)}"
+                    f"{counted(len(left), 'job')} of {self.state} could not be given back (no held "
+                    f"job can): {', '.join(left)}"
                 )
         self.lifted = {}
         self.state.unlink(missing_ok=True)
@@ -325,7 +359,7 @@ def lifts(line: list[Entry], priority: Mapping[Entry, int], depth: int) -> dict[
 def _keys(entry: Entry) -> tuple[str, str]:
     """Return what a job is called in `lifted`, and what its array would be, if it is of one."""
     job, _, task = entry.name.partition("_")
-    return f"{job}_{task.partition('[')[0]}@{entry.submit}", f"{job}_@{entry.submit}"
+    return f"{job}_{task.partition('[')[0]}", f"{job}_"
 
 
 def _partition(entry: Entry) -> str:
@@ -349,8 +383,8 @@ def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     env |= {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
     try:
         done = subprocess.run(
-            command, input=text, env=env, text=True, capture_output=True, timeout=TIMEOUT,
-            start_new_session=True, check=False,
+            command, input=text, env=env, text=True, errors="replace", capture_output=True,
+            timeout=TIMEOUT, start_new_session=True, check=False,
         )  # fmt: skip
     except FileNotFoundError:
         raise SlurmError(f"{command[0]} of Slurm is not installed here") from None

@@ -10,4 +10,4 @@ PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slu
 QUEUE_FORMAT = "%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r|%P|%N|%y"
 NODE_FORMAT = "%N|%c|%T|%R"
 SQUEUE = f"SLURM_TIME_FORMAT=%s squeue -hrt all -o '{QUEUE_FORMAT}'"
-SINFO = f"sinfo -hNo '{NODE_FORMAT}'"
+SINFO = f"sinfo --noconvert -hNo '{NODE_FORMAT}'"

@@ -33,7 +33,7 @@ from bfenv.workloads.logs.text import read_json, read_lines
 
 FIELDS = 13  # of a line of squeue
 RUNS = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
-WAITS = {"PENDING", "REQUEUED"}
+WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
 APART = ("JobHeld", "Dependency", "BeginTime", "Reservation")  # how reasons of such jobs begin
 ENDLESS = {"UNLIMITED", "INFINITE", "NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}
@@ -106,6 +106,8 @@ def _snapshot(where: Any, found: list[tuple[Entry, int, int] | None], last: int)
     ended: list[Entry] = []
     for entry, count, time in filter(None, found):
         last = max(last, time, entry.submit, entry.start)
+        if not entry.runs and entry.priority == 0 and not entry.reason.startswith(APART):
+            entry = entry._replace(reason="JobHeld")  # such as "launch failed requeued held"
         is_apart = not entry.runs and entry.reason.startswith(APART)
         (ended if entry.end >= 0 else apart if is_apart else entries).extend([entry] * count)
     return Snapshot(last, entries, apart, ended)
@@ -120,20 +122,23 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
         raise WorkloadError(f"{where}: {len(fields)} fields, not {FIELDS}; print it with {SQUEUE}")
     name, user, state, size, limit, submit, start, ran, priority, reason, *more = fields
     partition, nodes, nice = more
-    has_ended = state in ENDS and start.isdecimal()
+    has_ended = state in ENDS and start.isdecimal() and nodes != ""  # else it never ran
     if not has_ended and state not in RUNS | WAITS:
         return None
     runs = state in RUNS
+    start = submit if start == "N/A" else start  # it is being requeued, and still has its nodes
     began = _instant(where, start) if runs or has_ended else -1
-    seconds = 0 if limit.upper() in ENDLESS else parse_duration(limit, WorkloadError)
+    seconds, elapsed = (  # INVALID if the clock here is behind Slurm's
+        0 if text.upper() in ENDLESS else parse_duration(text, WorkloadError)
+        for text in (limit, ran)
+    )
     entry = Entry(
         name, user, runs, _whole(where, size), seconds, _instant(where, submit), began,
         _whole(where, priority), reason, partition, nodes, int(nice) if INTEGER.match(nice) else 0,
     )  # fmt: skip
     if has_ended:
-        return entry._replace(end=began + parse_duration(ran, WorkloadError)), 1, 0
-    now = began + parse_duration(ran, WorkloadError) if state == "RUNNING" else 0
-    return entry, _tasks(name), now
+        return entry._replace(end=began + elapsed), 1, 0
+    return entry, _tasks(name), began + elapsed if state == "RUNNING" else 0
 
 
 def _whole(where: str, text: str) -> int:

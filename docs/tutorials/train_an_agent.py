@@ -94,6 +94,7 @@ for one in rank_policies(read_leaderboard("leaderboard").rows):
 # From here
 # ---------
 #
+# * :doc:`/how_to/train_evaluate_compare`: the path from here to an agent of your own.
 # * :doc:`/how_to/train_with_sb3`: the same environments with stable-baselines3, and what to expect.
 # * :doc:`/how_to/train_a_network`: networks for real logs.
 # * :doc:`/environment`: actions, masks, observations and rewards.

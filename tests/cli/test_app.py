@@ -155,8 +155,8 @@ COMMANDS = [" ".join(words) for words in walk(APP) if words]
 GROUPS = ["", *(name for name in COMMANDS if any(one.startswith(f"{name} ") for one in COMMANDS))]
 # Examples that need files of a long computation, a download, a live Slurm, or much time.
 NOT_RUN = {
-    "agents card", "apply", "check", "check conformance", "evaluate bound", "gantt",
-    "leaderboard bound", "leaderboard report", "leaderboard verify", "report",
+    "agents card", "agents push", "apply", "check", "check conformance", "evaluate bound", "gantt",
+    "leaderboard bound", "leaderboard report", "leaderboard verify", "record", "report",
     "search", "train", "train curves", "workloads fetch", "workloads import", "workloads info",
     "warm",
 }  # fmt: skip

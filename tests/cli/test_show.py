@@ -54,6 +54,14 @@ def test_markdown(run):
     assert out[1] == "|---|---|--:|--:|--:|--:|--:|--:|" and out[2].startswith("| easy | ")
 
 
+def test_latex(capsys):
+    """The best is the least without a mark of starvation behind a cell, if policies are ranked."""
+    for name in ("policy", "workload"):
+        show.table((name, "wait"), [("a * b<c", "8"), ("bad*", "8")], show.Format.latex, numbers=1)
+    out = capsys.readouterr().out
+    assert r"b\textless{}c & \textbf{8} \\" in out and out.count(r"\textbf") == 1
+
+
 @pytest.mark.parametrize("columns", range(20, 60))
 def test_whole_names(monkeypatch, capsys, columns):
     """At every width, names and numbers are whole and all columns are there, in several tables."""

@@ -6,6 +6,7 @@ import pytest
 import bfenv
 from bfenv.agents import PolicyAgent, RandomAgent, span_of
 from bfenv.analysis.comparison import STARVES
+from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation.episodes import FAMILIES, best_policies, evaluate_agent, starves
 from bfenv.leaderboard.make_row import agent_schedule
 
@@ -27,6 +28,20 @@ def test_easy():
     assert easy.metrics["slowdown_ratio"] == easy.metrics["longest_wait_ratio"] == 1
     assert agent.metrics["decisions"] > 0 and "decisions" not in easy.metrics
     assert agent.jobs == 180 and not starves(agent)
+    assert easy.metrics["mean_reward"] == easy.metrics["reward_deviation"] == 0
+
+
+def test_reward():
+    """ "mean_reward" and "reward_deviation" are those of the episodes' sums of "log_ratio"."""
+    row = evaluate_agent("random", TRACE, episodes=3, **OPTIONS)[0]
+    env, sums = BackfillEnv(TRACE, split="test", **OPTIONS), [0.0] * 3
+    for seed in range(3):
+        observation, over, agent = env.reset(seed=seed)[0], False, RandomAgent(env, seed)
+        while not over:
+            observation, reward, over, *_ = env.step(agent.predict(observation)[0])
+            sums[seed] += reward
+    assert row.metrics["mean_reward"] == pytest.approx(np.mean(sums), abs=1e-9)
+    assert row.metrics["reward_deviation"] == pytest.approx(np.std(sums), abs=1e-9)
 
 
 @pytest.mark.parametrize("policy", ["easy", "easy-saf", "easy(order=size * estimate)"])

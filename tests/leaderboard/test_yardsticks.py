@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
 from bfenv.leaderboard.report.other_metrics import COLUMNS, metric_lines, metric_notes
-from bfenv.leaderboard.yardsticks import YARDSTICKS, agreements, places_by_metric
+from bfenv.leaderboard.yardsticks import YARDSTICKS, places_by_metric
 from tests.leaderboard.test_standings import failed, row, with_metrics
 
 METRICS = [yardstick.metric for yardstick in YARDSTICKS]
@@ -68,21 +66,10 @@ def test_failed_rows():
     assert places_by_metric([one for one in ROWS if one.policy != "easy"]) == []
 
 
-def test_agreement():
-    """The rank correlation with the order by slowdown, and who is first."""
-    found = {one.yardstick.metric: one for one in agreements(places_by_metric(ROWS))}
-    assert found["mean_bounded_slowdown"].correlation == pytest.approx(1)
-    # ranks 1, 2.5, 2.5, 4 of short, packed, late, easy against 3, 1, 4, 2
-    assert found["area_weighted_response"].correlation == pytest.approx(-0.3162, abs=1e-4)
-    assert found["area_weighted_response"].first == ("packed",)
-    assert found["max_wait"].correlation is None  # all are equal
-    assert found["max_wait"].first == ("easy", "late", "packed", "short")
-
-
 def test_text():
     """The table has a line for each policy, and the notes say where the first one changes."""
     lines = metric_lines(ROWS)
-    assert [line[0] for line in lines] == ["short", "late", "packed", "easy", "agreement"]
+    assert [line[0] for line in lines] == ["short", "late", "packed", "easy"]
     assert all(len(line) == len(COLUMNS) for line in lines)
     assert "By area-weighted response, packed is first, not short." in metric_notes(ROWS)
     assert not any(note.startswith("By longest wait") for note in metric_notes(ROWS))

@@ -1,6 +1,7 @@
 """An order on a live queue, with programs that stand in for Slurm's."""
 
 import json
+import signal
 import stat
 import sys
 import time
@@ -30,8 +31,8 @@ elif name == "squeue":
     for job, one in jobs.items():
         priority = one["priority"] - one["nice"]
         print(job, one["user"], one["state"], one["size"], one["limit"], one["submit"],
-              one["start"], "0:10", priority, one["reason"], one["partition"], "", one["nice"],
-              sep="|")
+              one["start"], "0:10", priority, one["reason"], one["partition"], one["nodes"],
+              one["nice"], sep="|")
 else:
     text = sys.stdin.read()
     with calls.open("a") as file:
@@ -75,7 +76,7 @@ class Fake:
         job = {
             "user": "ann", "state": "PENDING", "size": 1, "limit": f"{limit}:00",
             "submit": NOW + len(self.jobs), "start": "N/A", "priority": 1000 - len(self.jobs),
-            "reason": "Priority", "partition": "main", "nice": 0,
+            "reason": "Priority", "partition": "main", "nodes": "", "nice": 0,
         }  # fmt: skip
         self.jobs = {**self.jobs, name: {**job, **more}}
 
@@ -209,9 +210,7 @@ def test_a_killed_run_is_cleaned_up(fake, run):
     """The next run gives back what the file says, unless someone has changed it since."""
     for name in "1234":
         fake.submit(name, 10, nice=-3)
-    keys = {name: f"{name}_@{job['submit']}" for name, job in fake.jobs.items()}
-    lifted = {keys["1"]: [0, -3], keys["2"]: [-3], keys["3"]: [-5], "4_@7": [-3]}
-    run.state.write_text(json.dumps({"format": "bfenv apply 1", "lifted": lifted}))
+    run.state.write_text('{"lifted": {"1_": [0, -3], "2_": [-3], "3_": [-5]}}')
     with pytest.raises(bfenv.BfenvError, match="an earlier run has left jobs lifted"):
         run()
     assert run(write=True, cycles=0)[0] == {"event": "give back", "jobs": 2}
@@ -219,6 +218,22 @@ def test_a_killed_run_is_cleaned_up(fake, run):
     run.state.write_text("[]")
     with pytest.raises(bfenv.BfenvError, match="not a file of bfenv apply"):
         run()
+
+
+def test_one_run_writes(fake, run):
+    """A second run with the same file is refused; after the first, signals are as they were."""
+    fake.submit("1", 10)
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    refused = []
+
+    def then(_):
+        with pytest.raises(bfenv.BfenvError, match="another run of bfenv apply uses it"):
+            run(write=True)
+        refused.append(run(write=False))
+
+    run(write=True, then=then)
+    assert refused and (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert not [path for path in run.state.parent.iterdir() if path.name.startswith("state")]
 
 
 def test_slurm_may_be_away(fake, run):
@@ -247,7 +262,7 @@ def test_slurm_is_away_at_the_end(fake, run):
         fake.submit(name, limit)
     with pytest.raises(bfenv.BfenvError, match="squeue: .*Unable to contact"):
         run(write=True, cycles=2, then=lambda cycle: down.touch() if fake.calls else None)
-    assert json.loads(run.state.read_text())["lifted"] == {f"2_@{NOW + 1}": [0, -2]}
+    assert json.loads(run.state.read_text())["lifted"] == {"2_": [0, -2]}
     assert fake.nice["2"] == -2
     with pytest.raises(bfenv.BfenvError, match="Unable to contact"):
         run(write=True)
@@ -279,7 +294,8 @@ def test_what_is_known_of_users(fake, run):
     fake.submit("1", 30)
     fake.submit("2", 31, user="eve")
     for name in "34":
-        fake.submit(name, 31, user="eve", state="COMPLETED", start=NOW)
+        fake.submit(name, 31, user="eve", state="COMPLETED", start=NOW, nodes="n1")
+    fake.submit("5", 99, state="CANCELLED", start=NOW)  # before it ran
     (event,) = run("easy(order='prediction')")
     assert event["wanted"] == ["2", "1"]
 
@@ -288,6 +304,7 @@ def test_arrays(fake, run):
     """Tasks that wait are lifted together; those that run are given back."""
     fake.submit("1", 30)
     fake.submit("5_[2-9%3]", 10)
+    fake.submit("6_[0-12:4%2]", 20)  # scontrol knows no steps
     cycles = iter(range(9))
 
     def then(cycle):
@@ -295,8 +312,8 @@ def test_arrays(fake, run):
             fake.submit("5_1", 10, state="RUNNING", start=NOW, nice=-2, submit=NOW + 1)
 
     run(write=True, cycles=3, then=then)
-    assert fake.calls[:1] == ["update JobId=5_[2-9] Nice=-2\n"]
-    assert "update JobId=5_1 Nice=0\n" in fake.calls and set(fake.nice.values()) == {0}
+    assert fake.calls[0] == "update JobId=5_[2-9] Nice=-2\nupdate JobId=6_[0,4,8,12] Nice=-3\n"
+    assert "update JobId=5_1 Nice=0\n" in "".join(fake.calls) and set(fake.nice.values()) == {0}
 
 
 def test_partitions_and_held_jobs(fake, run):
@@ -305,11 +322,26 @@ def test_partitions_and_held_jobs(fake, run):
         fake.submit(name, limit, partition=partition)
     fake.submit("4", 1, reason="JobHeldUser")
     fake.submit("5", 1, size=9)
+    fake.submit("6", 1, state="RUNNING", submit=NOW - 300_000, start=NOW - 300_000)
     fat, main = run()
     assert fat["partition"] == "fat" and fat["wanted"] == ["2"]
     assert main["wanted"] == ["3", "1"] and main["slurm"] == ["1", "3"]
     (fat,) = run(partitions=["fat"])
     assert fat["lift"] == {}
+    with pytest.raises(bfenv.BfenvError, match="sinfo lists no partition man"):
+        run(partitions=["man"])
+
+
+def test_a_held_job_keeps_its_lift(fake, run):
+    """A new Nice would release it. Its lift is given back later, even if it was requeued."""
+    fake.submit("1", 30)
+    fake.submit("2", 20)
+    held = {"submit": NOW + 9, "priority": -2, "reason": "launch failed requeued held"}  # -2 + 2
+    with pytest.raises(bfenv.BfenvError, match="no held job can\\): 2"):
+        run(write=True, cycles=2, then=lambda cycle: cycle == 3 and fake.change("2", **held))
+    assert fake.nice["2"] == -2
+    fake.change("2", priority=999)
+    assert run(write=True, cycles=0) and fake.nice["2"] == 0
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ from bfenv.site.live_queue import forecaster_of_queue, read_sinfo, read_squeue
 
 NOW = 1_767_226_200
 QUEUE = """\
-11|ann|RUNNING|4|1:00:00|1767225000|1767225600|10:00|100|None|main|n1|0
+11|ann|RUNNING|4|1:00:00|1767225000|1767225600|INVALID|100|None|main|n1|0
 12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None|main|n2|0
 13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources|main||0
 14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority|main||0
 15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority|main||0
-16_[0-9:2,20%3]|eve|PENDING|1|10:00|1767226150|N/A|0:00|10|JobHeldUser|main||0
+16_[0-9:2,20%3]|eve|SPECIAL_EXIT|1|10:00|1767226150|N/A|0:00|0|job requeued in held state|main||0
 17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency|main||0
-9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main||0
+9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main|n1|0
 """
 NODES = """\
 n1|4|allocated|main
@@ -81,12 +81,14 @@ def test_text_and_json_agree(queue, tmp_path):
     path.write_text(json.dumps(JSON))
     one, two = read_squeue(queue), read_squeue(path)
     assert one.time == two.time == NOW
-    assert [entry.reason for entry in one.apart] == ["JobHeldUser"] * 6 + ["Dependency"]
-    assert [entry.reason for entry in two.apart] == ["JobHeld"] * 6 + ["Dependency"]
+    for each in (one, two):
+        assert [entry.reason for entry in each.apart] == ["JobHeld"] * 6 + ["Dependency"]
     assert [entry._replace(reason="") for entry in one.entries] == [
         entry._replace(reason="") for entry in two.entries
     ]
     assert [entry.end for entry in one.ended] == [NOW - 50]
+    queue.write_text(QUEUE.replace("bob|RUNNING", "bob|COMPLETING").replace("1767225900", "N/A"))
+    assert read_squeue(queue).entries[1].start == 1767225000  # is requeued, and has its nodes
 
 
 def test_nodes(tmp_path):

@@ -10,7 +10,7 @@ from bfenv.cli.show import Format
 
 
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List agents; show one, or make an agent and its card.
+    """List agents; show one, make one, or prepare one for the Hub.
 
     Use them by their name, "agent:NAME", wherever you name a policy. "ratio" is the mean bounded
     slowdown over EASY's: the geometric mean over the test splits on the card, at their own load and

@@ -123,5 +123,5 @@ def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:
         format,
         numbers=len(om.COLUMNS) - 2,
         title="places under several metrics",
-        note="\n".join([*om.metric_notes(rows), f"{om.AGREEMENT}: {om.AGREEMENT_MEANING}"]),
+        note="\n".join(om.metric_notes(rows)),
     )

@@ -151,8 +151,8 @@
     return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }).join(",")).join("\n") + "\n";
   const LATEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
-    "−": "$-$", "×": "$\\times$", "–": "--" };
-  const latexText = (text) => text.replace(/[&%$#_{}\\~^−×–]/g, (c) => LATEX[c] || `\\${c}`);
+    "−": "$-$", "×": "$\\times$", "–": "--", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}" };
+  const latexText = (text) => text.replace(/[&%$#_{}\\~^−×–<>|]/g, (c) => LATEX[c] || `\\${c}`);
   const latex = (table, caption) => {
     const [head, ...rows] = cellsOf(table);
     const left = [...table.tHead.rows[0].cells].map((cell) => !cell.classList.contains("n"));

@@ -2,41 +2,33 @@
 
 from collections.abc import Sequence
 
-from bfenv.analysis.formatting import MISSING, slowdown
+from bfenv.analysis.formatting import MISSING
+from bfenv.core.policy import COMPLETION
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.yardsticks import YARDSTICKS, Agreement, Places, agreements, places_by_metric
+from bfenv.leaderboard.yardsticks import YARDSTICKS, Places, places_by_metric
 
 COLUMNS = ("policy", "division", *(yardstick.heading for yardstick in YARDSTICKS))
-AGREEMENT = "agreement"
-AGREEMENT_MEANING = (
-    "rank correlation with the order by mean bounded slowdown, among policies that run jobs to "
-    "completion"
-)
 
 
 def metric_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the cells of COLUMNS: a line for each policy, the last one for the agreement."""
-    lines = _sorted(rows)
-    cells = [(line.policy, line.division, *map(_text, line.places)) for line in lines]
-    return [*cells, (AGREEMENT, "", *_correlations(agreements(lines)))] if lines else []
+    """Return the cells of COLUMNS: a line for each policy."""
+    return [(line.policy, line.division, *map(_text, line.places)) for line in _sorted(rows)]
 
 
 def metric_notes(rows: Sequence[Row]) -> list[str]:
     """Explain the table, and name the metrics under which another policy is first."""
-    found = agreements(_sorted(rows))
+    alike = [line for line in _sorted(rows) if line.division == COMPLETION]
+    first = [[line.policy for line in alike if line.places[i] == 1] for i in range(len(YARDSTICKS))]
     meanings = "; ".join(f"{one.heading}: {one.meaning}" for one in YARDSTICKS)
     texts = [
         "The numbers are places within a division, by the geometric mean of the ratios to EASY's, "
         "among policies that starve no jobs; differences may be chance. "
         f"{meanings}."
     ]
-    best = found[0].first
-    for one in found[1:]:
-        if one.first and best and not set(one.first) & set(best):
-            texts.append(
-                f"By {one.yardstick.heading}, {_names(one.first)} is first, not {_names(best)}."
-            )
+    for one, other in zip(YARDSTICKS, first, strict=True):
+        if other and first[0] and not set(other) & set(first[0]):
+            texts.append(f"By {one.heading}, {_names(other)} is first, not {_names(first[0])}.")
     return texts
 
 
@@ -53,14 +45,6 @@ def other_metrics(rows: Sequence[Row]) -> Markup | None:
     columns = (COLUMNS[0], *COLUMNS[2:], COLUMNS[1])
     caption = "Places under several metrics"
     notes = [element("p", text, class_="note") for text in metric_notes(rows)]
-    agreement = [
-        f"{one.yardstick.heading} {value}"
-        for one, value in zip(agreements(lines), _correlations(agreements(lines)), strict=True)
-        if value != MISSING
-    ][1:]
-    if agreement:
-        text = f"Agreement ({AGREEMENT_MEANING}): {', '.join(agreement)}."
-        notes.append(element("p", text, class_="note"))
     return join([table(caption, columns, body, sorted_by=1, text=(0, len(columns) - 1)), notes])
 
 
@@ -83,10 +67,6 @@ def _cell(place: int | None) -> Cell:
 
 def _text(place: int | None) -> str:
     return MISSING if place is None else str(place)
-
-
-def _correlations(found: Sequence[Agreement]) -> list[str]:
-    return [MISSING if one.correlation is None else slowdown(one.correlation) for one in found]
 
 
 def _names(policies: Sequence[str]) -> str:

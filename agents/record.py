@@ -1,0 +1,90 @@
+"""Record what a policy or an agent does in Backfill-v0, as a data set of Minari."""
+
+import os
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Unpack
+
+import gymnasium
+
+import bfenv.envs.batch_state as at
+from bfenv.agents.agent_names import OpenAgent, open_agent
+from bfenv.agents.player import play_episode
+from bfenv.agents.policy_agent import PolicyAgent
+from bfenv.core.errors import BfenvError
+from bfenv.core.policy import Policy
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import WORKLOAD, EnvSettings
+from bfenv.parallel.failures import as_policy_error
+
+
+class NotedEnv(BackfillEnv):
+    """Notes actions where the environment would stop without a `PolicyAgent`, which sees more."""
+
+    actions: list[int]
+
+    def step(self, action: Any) -> Any:
+        """Note an action and take it."""
+        starts = self._counter(at.LEGAL_STARTS) + self._counter(at.LEGAL_TRIALS)
+        if starts or self.batch.settings["idle"] == "every_pass":
+            self.actions.append(int(action))
+        return super().step(action)
+
+
+def record_dataset(
+    agent: Any,
+    folder: Path,
+    workload: str | None = None,
+    episodes: int = 100,
+    name: str | None = None,
+    done: Callable[[], None] = lambda: None,
+    **settings: Unpack[EnvSettings],
+) -> str:
+    """Play episodes with the seeds 0, 1, ... into a data set of Minari; return its name.
+
+    Sets MINARI_DATASETS_PATH, so that `minari.load_dataset` finds it. The infos are those of the
+    environment: `episode.infos["action_mask"][i]` is the mask of observation i.
+
+    * `agent`: a policy, see `bfenv.find_policy`, or what `open_agent` takes, such as "random".
+    * `folder`: of data sets; it is made if it does not exist.
+    * `workload`, `settings`: as of `BackfillEnv`; a workload of None is the default.
+    * `name`: of the data set; None for a name such as "backfill/lublin-easy-v0".
+    * `done`: called after each episode.
+
+    Raises BfenvError if Minari is not installed, the name is not one of a data set or is taken, a
+    setting is wrong, or the agent raises anything.
+    """
+    try:
+        import minari
+    except ImportError as error:
+        raise BfenvError(f"recording needs {error.name}: pip install 'bfenv[minari]'") from error
+    if isinstance(agent, Policy):
+        opened = OpenAgent(agent.name, lambda env, seed: PolicyAgent(agent, env, seed), {}, None)
+    else:
+        opened = open_agent(agent)
+    log = Path((workload or WORKLOAD).partition(":")[0]).name.partition(".swf")[0]
+    plain = re.sub("[^-0-9A-Za-z]+", "-", f"{log}-{opened.name}").strip("-")
+    name = name or f"backfill/{plain}-v0"
+    if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", name):
+        raise BfenvError(f"{name!r} is no name of a data set, such as backfill/lublin-easy-v0")
+    if (path := Path(folder, name)).exists():
+        raise BfenvError(f"{path} exists; give the data set another name, or delete it")
+    given: dict[str, Any] = {"workload": workload, **opened.settings_with(settings)}
+    noted, env = NotedEnv(**given), gymnasium.make("Backfill-v0", **given)
+    os.environ["MINARI_DATASETS_PATH"] = os.path.abspath(folder)
+    with (
+        minari.DataCollector(env, record_infos=True) as collector,
+        warnings.catch_warnings(action="ignore", category=UserWarning),  # no author
+    ):
+        for seed in range(episodes):
+            noted.actions = []
+            with as_policy_error(opened.name):
+                play_episode(noted, opened.make(noted, seed), seed)
+            collector.reset(seed=seed)
+            for action in noted.actions:
+                collector.step(action)
+            done()
+        collector.create_dataset(name, env.spec, opened.name)
+    return name

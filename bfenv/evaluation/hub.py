@@ -1,0 +1,75 @@
+"""The folder of an agent that the Hugging Face Hub expects."""
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from bfenv.agents.agent_names import SHIPPED
+from bfenv.agents.card import MODEL, MODELS, NETWORK, SUFFIX, read_card
+from bfenv.agents.seen_jobs import check_unseen
+from bfenv.analysis.formatting import duration, ratio, slowdown
+from bfenv.analysis.plots.gantt import write_gantt
+from bfenv.analysis.plots.gantt_interval import choose_begin
+from bfenv.baselines.registry import find_policy
+from bfenv.core.durations import DAY
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+from bfenv.core.policy import Watch
+from bfenv.core.simulator import simulate
+from bfenv.envs.settings import WORKLOAD
+from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
+from bfenv.workloads.load import load_workload
+
+
+def write_hub_folder(
+    run: str, folder: Path, workload: str | None, episodes: int, watch: Watch
+) -> str:
+    """Write README.md with the scores of an agent, the agent, and a picture of it beside EASY.
+
+    * `run`: folder of `bfenv train`, the card of a network or policy (.json), or "agent:NAME".
+    * `folder`: is made if it does not exist; its name is the agent's.
+    * `workload`: on whose test split the agent is scored; None for the first on its card.
+    * `episodes`, `watch`: as of `evaluate_agent`.
+
+    Returns the mean reward and its standard deviation, as the Hub shows them.
+
+    Raises BfenvError if there is no such agent, it is a saved model, whose file may run code, it
+    was trained on jobs of the test split, or a file cannot be written.
+    """
+    name = str(Path(run, "agent.json") if Path(run).is_dir() else run).removeprefix(SHIPPED)
+    if name.endswith(".zip") or (card := read_card(name)).kind == MODEL:
+        raise BfenvError(f"{name}: opening a saved model runs code; share it with huggingface_sb3")
+    agent, is_network = SHIPPED + name, card.kind == NETWORK
+    workload = workload or workload_of(agent) or WORKLOAD
+    trace = load_workload(workload, split="test")
+    check_unseen(agent, card.seen_jobs, trace)
+    player, added = (agent, ()) if is_network else (RANDOM, (agent,))
+    references = (*REFERENCES, *added)
+    rows = evaluate_agent(player, workload, episodes=episodes, references=references, watch=watch)
+    rows.sort(key=lambda row: row.policy != agent)
+    schedules = [simulate(trace, find_policy(policy)) for policy in (agent, BASE)]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_gantt(schedules, folder / "beside_easy.png", choose_begin(schedules, DAY), DAY)
+    source = Path(name) if name.endswith(SUFFIX) else MODELS.joinpath(name + SUFFIX)
+    write_atomically(folder / "agent.json", source.read_bytes())
+    lines: list[str] = []
+    for row in rows:
+        own, title = row.metrics, row.policy if lines else folder.name
+        reward = f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}"
+        cells = [reward, slowdown(own["mean_bounded_slowdown"]), ratio(own["slowdown_ratio"])]
+        cells += [duration(own["mean_wait"]), ratio(own["longest_wait_ratio"])]
+        lines.append(f"| {' | '.join((title, *cells))} |")
+    reward = lines[0].split(" | ")[1]
+    values = vars(card) | {
+        "name": folder.name, "folder": folder, "workload": workload, "episodes": episodes,
+        "each": rows[0].jobs // episodes, "reward": reward, "table": "\n".join(lines),
+        "ratio": f"{rows[0].metrics['slowdown_ratio']:.4g}",
+        "what": f"{card.what[:1].upper()}{card.what[1:].rstrip('.')}.",
+        "failures": "".join(f"{failure}\n\n" for failure in card.failures),
+        "option": "--agent " if is_network else f"--policy {SHIPPED}",
+        "command": card.found.get("command", "unknown"),
+        "jobs": "\n".join(f"* {line}" for line in card.training_lines()),
+    }  # fmt: skip
+    page = files("bfenv.evaluation").joinpath("hub.md").read_text("utf-8")
+    write_atomically(folder / "README.md", Template(page).substitute(values).encode())
+    return reward

@@ -1,0 +1,64 @@
+"""The folder that `bfenv agents push` writes for the Hugging Face Hub."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from PIL import Image
+
+from bfenv.agents.card import MODELS, read_card
+from bfenv.evaluation.episodes import evaluate_agent
+
+WORKLOAD = "lublin:procs=64,jobs=2400,seed=9"
+SHORT = "-w", WORKLOAD, "--episodes", "2"
+
+
+@pytest.mark.parametrize("agent", ["agent:scorer-lublin", "agent:generator-formula"])
+def test_folder(run, tmp_path, agent):
+    """Metadata, scores and picture are there; the agent is its card, read without running code."""
+    folder = tmp_path / "mine"
+    status, out, _ = run("agents", "push", agent, "--to", folder, *SHORT)
+    names = {"README.md", "agent.json", "beside_easy.png"}
+    assert status == 0 and {path.name for path in folder.iterdir()} == names
+    _, front, text = (folder / "README.md").read_text().split("---\n", 2)
+    found = yaml.safe_load(front)
+    (model,) = found["model-index"]
+    (result,) = model["results"]
+    assert found["library_name"] == "bfenv" and model["name"] == "mine"
+    assert result["dataset"]["name"] == f"Backfill-v0, {WORKLOAD}"
+    reward, ratio = result["metrics"]
+    network = agent == "agent:scorer-lublin"
+    options = {} if network else {"references": ["easy", agent]}
+    rows = evaluate_agent(agent if network else "random", WORKLOAD, episodes=2, **options)
+    (own,) = (row.metrics for row in rows if row.policy == agent)
+    assert reward["type"] == "mean_reward" and reward["value"] in out
+    assert reward["value"] == f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}"
+    assert ratio["value"] == pytest.approx(own["slowdown_ratio"], rel=1e-3)
+    assert f"| mine | {reward['value']} |" in text and "| easy | 0.00 +/- 0.00 |" in text
+    assert "$" not in text and "\nhf download USER/mine agent.json" in text
+    assert all(failure in text for failure in read_card(agent[6:]).failures)
+    shipped = (MODELS / f"{agent[6:]}.json").read_bytes()
+    assert (folder / "agent.json").read_bytes() == shipped
+    with Image.open(folder / "beside_easy.png") as picture:
+        assert picture.width > 500
+
+
+def test_run(run, tmp_path, monkeypatch):
+    """The command of the README scores the agent of a training; no file is lost unasked."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/agent.json").write_bytes((MODELS / "generator-formula.json").read_bytes())
+    push = "agents", "push", "run", "--to", "hub", *SHORT
+    assert run(*push)[0] == 0 and "use --force" in run(*push)[2]
+    monkeypatch.chdir(tmp_path / "hub")
+    command = re.search("^bfenv (evaluate .*)$", Path("README.md").read_text(), re.M).group(1)
+    assert run(*command.split())[0] == 0
+
+
+def test_refused(run, tmp_path):
+    """What is no agent, or would run code, is named."""
+    messages = {"model.zip": "opening a saved model runs code", "nobody": "unknown agent 'nobody'"}
+    for name, message in messages.items():
+        status, _, err = run("agents", "push", name, "--to", tmp_path / "hub")
+        assert status == 2 and message in err and not (tmp_path / "hub").exists()
