@@ -113,17 +113,6 @@ def hours(trace: Trace) -> np.ndarray:
     return (trace.time_of_day + trace.jobs.submit) % DAY // HOUR
 
 
-def weekdays(trace: Trace) -> np.ndarray | None:
-    """Return the day of the week on which each job is submitted, (n,) int64, Monday is 0.
-
-    The result is None if the log's date is unknown.
-    """
-    first = first_weekday(trace)
-    if first is None:
-        return None
-    return (first + (trace.time_of_day + trace.jobs.submit) // DAY) % 7
-
-
 def _spread(values: np.ndarray) -> dict[str, float]:
     quantiles = np.percentile(values, QUANTILES)
     return {

@@ -8,7 +8,7 @@ from hypothesis import given
 
 import bfenv
 import bfenv.workloads.summary as s
-from bfenv.workloads.transform import at_once, with_load
+from bfenv.workloads.transform import at_once
 from tests.conftest import log, small_traces
 
 LINE = "{} {} -1 {} 2 -1 -1 {} {} -1 1 {} 1 1 1 1 -1 -1"
@@ -59,21 +59,14 @@ def test_a_small_log_has_the_numbers_counted_by_hand(small):
 def test_days_and_hours_are_those_of_the_place_of_the_machine(small):
     assert s.summarize(small)["weekday"] == "Monday"
     assert s.hours(small).tolist() == [11, 11, 11, 11]
-    assert s.weekdays(small).tolist() == [0, 0, 1, 2]
-    later = small[2:]
-    assert (s.first_weekday(later), s.weekdays(later).tolist()) == (1, [1, 2])
-
-
-def test_the_days_of_a_stretched_log_go_on_from_its_first(small):
-    slower = with_load(small, small.offered_load / 4)
-    assert s.weekdays(slower).tolist() == [0, 0, 4, 1]
+    assert s.first_weekday(small[2:]) == 1
 
 
 def test_where_the_date_is_unknown_so_are_the_weekdays(tmp_path):
     for line in ("; UnixStartTime: 0", "; UnixStartTime: soon", "; Note: none"):
         text = LOG.replace("; UnixStartTime: 843470000", line)
         (tmp_path / "log.swf").write_text(text)
-        assert s.weekdays(bfenv.read_swf(tmp_path / "log.swf")) is None
+        assert s.first_weekday(bfenv.read_swf(tmp_path / "log.swf")) is None
     model = bfenv.load_workload("lublin", jobs=300)
     assert s.summarize(model)["weekday"] is None and s.missing_fields(model) == {}
 

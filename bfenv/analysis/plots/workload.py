@@ -1,9 +1,8 @@
 """A workload on one page: runtimes, estimates, sizes and arrivals.
 
 The pictures are those of the literature on workloads: the distributions of runtimes and estimates
-of Tsafrir (JSSPP 2010), Figure 8; and of Zotkin, Keleher and Perkovic (2000), the jobs by length,
-Figures 1 and 2, the popular estimates, Figure 11, and the runtimes of jobs with the same estimate,
-Figures 13 to 15.
+of Tsafrir (JSSPP 2010), Figure 8, and the popular estimates of Zotkin, Keleher and Perkovic (2000),
+Figure 11.
 """
 
 from pathlib import Path
@@ -15,7 +14,7 @@ import bfenv.analysis.plots.figure as fg
 from bfenv.analysis.formatting import compound_duration
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
-from bfenv.workloads.summary import POPULAR, WEEKDAYS, hours, popular_estimates, weekdays
+from bfenv.workloads.summary import POPULAR, hours, popular_estimates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
 
 LAYOUT: list[Any] = [
     ["distributions", "distributions", "accuracy"],
-    ["lengths", "lengths", "within"],
     ["popular", "sizes", "hours"],
-    ["popular", "load", "days"],
+    ["popular", "load", "load"],
 ]
 
 
@@ -44,7 +42,7 @@ def write_workload(trace: Trace, path: Path) -> None:
 
 
 def draw_workload(trace: Trace) -> "Figure":
-    """Return a drawing of a trace in nine panels.
+    """Return a drawing of a trace in six panels.
 
     Args:
         trace: The jobs to describe.
@@ -59,7 +57,7 @@ def draw_workload(trace: Trace) -> "Figure":
 
     with rc_context(fg.STYLE):
         layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.12)
-        figure = Figure(figsize=(12, 13), layout=layout)
+        figure = Figure(figsize=(12, 10), layout=layout)
         panels = figure.subplot_mosaic(LAYOUT)
         for name, draw in PANELS.items():
             draw(panels[name], trace)
@@ -77,7 +75,6 @@ def _heading(trace: Trace) -> str:
 
 
 WEEK = 7 * DAY  # seconds
-WIDTHS = (MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR)  # of the bars of runtimes, seconds
 TIMES = {
     "1 s": 1, "10 s": 10, "1 min": MINUTE, "10 min": 10 * MINUTE, "1 h": HOUR, "4 h": 4 * HOUR,
     "1 d": DAY, "4 d": 4 * DAY, "30 d": 30 * DAY, "1 y": 365 * DAY,
@@ -109,41 +106,6 @@ def _accuracy(axes: "Axes", trace: Trace) -> None:
         title="How much of the estimate is used", xlabel="runtime / estimate",
         ylabel="share of jobs (%)", xlim=(0, 1),
     )  # fmt: skip
-
-
-def _lengths(axes: "Axes", trace: Trace) -> None:
-    longest = float(np.percentile(trace.runtime, 99.5))
-    width = next((w for w in WIDTHS if longest / w <= 300), DAY)
-    edges = np.arange(0, longest + 2 * width, width)
-    axes.hist(trace.runtime / HOUR, (edges / HOUR).tolist(), color=fg.BLUE)
-    beyond = int(np.count_nonzero(trace.runtime > edges[-1]))
-    axes.set(
-        title=f"Jobs by length, in steps of {compound_duration(width)}", xlabel="runtime (h)",
-        ylabel="jobs", yscale="log", xlim=(0, edges[-1] / HOUR),
-    )  # fmt: skip
-    axes.set_ylim(0.8, max(10, axes.get_ylim()[1]))
-    axes.yaxis.set_major_formatter(lambda value, position: f"{value:,.0f}" if value >= 1 else "")
-    axes.minorticks_off()
-    if beyond:
-        text = f"{beyond:,} longer, up to {compound_duration(int(trace.runtime.max()))}"
-        axes.text(1, 1, text, transform=axes.transAxes, ha="right", va="top", color=fg.GREY)
-
-
-def _within(axes: "Axes", trace: Trace) -> None:
-    styles = ((fg.BLUE, "-"), (fg.RED, "--"), (fg.GREEN, "-."))
-    for one, (colour, line) in zip(popular_estimates(trace, 3), styles, strict=False):
-        runtime = np.sort(trace.runtime[trace.jobs.estimate == one["estimate"]])
-        share = np.arange(len(runtime) + 1) / len(runtime) * 100
-        runtime = np.append(0, runtime)
-        name = f"{compound_duration(one['estimate'])}, {_number(one['share'] * 100)}% of jobs"
-        axes.step(
-            runtime / one["estimate"], share, color=colour, linestyle=line, where="post", label=name
-        )
-    axes.set(
-        title="Runtimes under the top three estimates", xlabel="runtime / estimate",
-        ylabel="share of these jobs (%)", xlim=(0, 1), ylim=(0, 100),
-    )  # fmt: skip
-    axes.legend(loc="lower right")
 
 
 def _popular(axes: "Axes", trace: Trace) -> None:
@@ -208,23 +170,9 @@ def _hours(axes: "Axes", trace: Trace) -> None:
     axes.set(title="Arrivals by hour of the day", ylabel="share of jobs (%)", xlim=(0, 24))
 
 
-def _days(axes: "Axes", trace: Trace) -> None:
-    day = weekdays(trace)
-    axes.set(title="Arrivals by day of the week", ylabel="share of jobs (%)")
-    axes.grid(False, axis="x")
-    if day is None:
-        _say(axes, "no weekdays are known:\na generated workload, or\na log without its date")
-        return
-    counts = np.bincount(day, minlength=7) / len(day) * 100
-    axes.bar(range(7), counts, color=[fg.GREEN] * 5 + [fg.ORANGE] * 2, width=0.8)
-    axes.axhline(100 / 7, color=fg.GREY, linewidth=1, linestyle=":")
-    axes.set_xticks(range(7), [name[:2] for name in WEEKDAYS])
-
-
 PANELS = {
-    "distributions": _distributions, "accuracy": _accuracy, "lengths": _lengths,
-    "within": _within, "popular": _popular, "sizes": _sizes, "load": _load, "hours": _hours,
-    "days": _days,
+    "distributions": _distributions, "accuracy": _accuracy, "popular": _popular, "sizes": _sizes,
+    "load": _load, "hours": _hours,
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def test_every_trace():
     ):
         figure = draw_workload(trace)
         figure.canvas.draw()
-        assert len(figure.axes) == 9
+        assert len(figure.axes) == 6
 
 
 def test_panels():
@@ -49,17 +49,3 @@ def test_panels():
     assert hours == [25, 25, 50] + [0] * 21
     accuracy = [bar.get_height() for bar in shown["How much of the estimate is used"].patches]
     assert np.flatnonzero(accuracy).tolist() == [3, 5, 10, 19]
-    lengths = [bar.get_height() for bar in shown["Jobs by length, in steps of 1 min"].patches]
-    assert sum(lengths) == 4
-
-
-def test_weekdays(tmp_path):
-    """Weekdays are shown if the date is known."""
-    line = "1 {} -1 5 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1"
-    days = "\n".join(line.format(86_400 * day) for day in range(14))
-    head = "; MaxProcs: 8\n; UnixStartTime: 843470000\n"
-    (tmp_path / "log.swf").write_text(f"{head}{days}\n")
-    axes = panels(bfenv.read_swf(tmp_path / "log.swf"))["Arrivals by day of the week"]
-    assert [round(bar.get_height(), 6) for bar in axes.patches] == [round(100 / 7, 6)] * 7
-    model = panels(bfenv.load_workload("lublin", jobs=300))["Arrivals by day of the week"]
-    assert not model.patches and "no weekdays" in model.texts[0].get_text()
