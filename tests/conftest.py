@@ -83,6 +83,14 @@ def _outages(draw, machine):
     return tuple(outages)
 
 
+def stretched(trace, factor, **options):
+    """The trace with all times `factor` times as long, so that corrections have their say."""
+    jobs = trace.jobs
+    options = {"user": jobs.user, "requested_start": jobs.requested_start * factor} | options
+    times = (jobs.submit * factor, jobs.size, trace.runtime * factor, trace.processors)
+    return bfenv.make_trace(*times, estimate=jobs.estimate * factor, **options)
+
+
 def as_naive(trace):
     """The trace's jobs for tests.oracles.machine, and the processors."""
     columns = (

@@ -106,18 +106,12 @@ def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed
     assert before[0] == before[1]
 
 
+PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0, "guard": None}
+
+
 def replay(policy, trace):
     """The start times of a policy that acts in an environment which is all of the trace."""
-    env = BackfillEnv(
-        trace,
-        window=len(trace),
-        episode_jobs=None,
-        warmup_jobs=0,
-        split="all",
-        idle="every_pass",
-        reservations=0,
-        guard=None,
-    )
+    env = BackfillEnv(trace, window=len(trace), episode_jobs=None, warmup_jobs=0, **PLAIN)
     agent = PolicyAgent(policy, env, SEED)
     observation, info = env.reset(seed=0)
     done = False
@@ -135,16 +129,7 @@ def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
 
 @agents
 def test_it_copes_with_a_machine_that_is_already_busy(policy):
-    env = BackfillEnv(
-        workload(),
-        window=200,
-        episode_jobs=30,
-        warmup_jobs=60,
-        split="all",
-        idle="every_pass",
-        reservations=0,
-        guard=None,
-    )
+    env = BackfillEnv(workload(), window=200, episode_jobs=30, warmup_jobs=60, **PLAIN)
     agent = PolicyAgent(policy, env, SEED)
     observation, _ = env.reset(options={"first_job": 70})
     done = False

@@ -14,7 +14,7 @@ from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.order_runs import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Outage
-from tests.conftest import small_traces
+from tests.conftest import small_traces, stretched
 from tests.oracles.guarded_easy import HOUR, Simulation
 
 ORDERS = {  # by name: the value of a job's quantities, the smallest first
@@ -59,19 +59,6 @@ KEEPS = {
 }
 
 
-def in_hours(trace):
-    """The same trace with hours for seconds, in which guards and trials matter."""
-    jobs = trace.jobs
-    return bfenv.make_trace(
-        jobs.submit * HOUR,
-        jobs.size,
-        trace.runtime * HOUR,
-        trace.processors,
-        estimate=jobs.estimate * HOUR,
-        user=jobs.user,
-    )
-
-
 def requests(trace):
     jobs = trace.jobs._asdict() | {"runtime": trace.runtime}
     return [{name: int(values[i]) for name, values in jobs.items()} for i in range(len(trace))]
@@ -94,7 +81,7 @@ def test_all_options_equal_the_slow_version(
     trace, order, guard, scale, belief, trial, keep, reservations, runs_on, sorts
 ):
     """Any combination makes the schedule of plain Python, whether or not the queue is sorted."""
-    trace = in_hours(trace)
+    trace = stretched(trace, HOUR)
     policy = easy(
         order,
         guard=guard,
@@ -131,7 +118,7 @@ def test_all_options_equal_the_slow_version(
 @settings(max_examples=150, deadline=None)
 def test_limits_equal_the_slow_version(trace, scale, trial):
     """In each pass, the limit of the guard is that of plain Python."""
-    trace, limits = in_hours(trace), []
+    trace, limits = stretched(trace, HOUR), []
     policy = easy("lcfs", guard=1.0, guard_scale=scale, trial=trial, trial_above=HOUR)
 
     def decide(cluster, jobs, memory):
@@ -194,7 +181,7 @@ def test_guard_learns_from_jobs_alone():
     So job 2 is past the limit at 24 h: at twice the estimates' accuracy EASY would wait for longer.
     """
     hours = [0, 20, 20, 20], [1] * 4, [1, 1, 2, 1]
-    trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[2, 2, 7, 2]))
+    trace = stretched(bfenv.make_trace(*hours, 1, estimate=[2, 2, 7, 2]), HOUR)
     trace = replace(trace, outages=(Outage(21 * HOUR, 23 * HOUR, 1),))
     schedule = bfenv.simulate(trace, "easy(order=sjf, guard=0.5)")
     assert (schedule.start // HOUR).tolist() == [0, 23, 24, 26]

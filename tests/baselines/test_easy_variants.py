@@ -17,7 +17,7 @@ from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
 from bfenv.core.profile import shadow
 from bfenv.knowledge.priorities import ORDERS, score
-from tests.conftest import as_naive, log, small_traces
+from tests.conftest import as_naive, log, small_traces, stretched
 from tests.oracles import easy as naive_easy
 from tests.oracles.machine import simulate as naive_simulate
 from tests.oracles.outages import around
@@ -115,19 +115,6 @@ def agree(trace, chosen, event_order):
     assert result.start.tolist() == expected
 
 
-def stretched(trace, factor):
-    """The same with all times `factor` times as long, so that corrections have their say."""
-    jobs = trace.jobs
-    return bfenv.make_trace(
-        jobs.submit * factor,
-        jobs.size,
-        trace.runtime * factor,
-        trace.processors,
-        estimate=jobs.estimate * factor,
-        user=np.minimum(jobs.user, 0),
-    )
-
-
 DEFAULTS = {
     "order": "fcfs",
     "backfill": None,
@@ -169,7 +156,7 @@ def test_easy_plus_plus_equals_the_naive_version_while_predictions_are_outlived(
     trace, factor, event_order
 ):
     chosen = {**DEFAULTS, "backfill": "sjf", "predictor": "recent"}
-    agree(stretched(trace, factor), chosen, event_order)
+    agree(stretched(trace, factor, user=np.minimum(trace.jobs.user, 0)), chosen, event_order)
 
 
 @settings(max_examples=30)

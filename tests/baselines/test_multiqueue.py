@@ -17,6 +17,7 @@ from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.events import advance, new_cluster
 from tests.oracles import multiqueue as naive_multiqueue
+from tests.oracles.machine import Job
 
 SMALL = {"bounds": (4, 8), "speculation": 3, "tried_above": 4}  # options for small traces
 
@@ -73,9 +74,7 @@ def assert_equals_naive(trace, policy, **options):
     jobs = trace.jobs
     columns = jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.priority
     rows = zip(*(column.tolist() for column in (*columns, jobs.requested_start)), strict=True)
-    expected = naive_multiqueue.multiqueue(
-        [naive_multiqueue.Job(*row) for row in rows], trace.processors, **options
-    )
+    expected = naive_multiqueue.multiqueue([Job(*row) for row in rows], trace.processors, **options)
     result = bfenv.simulate(trace, policy).check()
     for field in ("start", "end", "trial_start", "trial_end"):
         assert getattr(result, field).tolist() == getattr(expected, field)

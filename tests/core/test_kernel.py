@@ -4,31 +4,14 @@ import ast
 import sys
 
 import numba
-import numpy as np
 import pytest
 
-from bfenv.core import kernel_sources
-from bfenv.core.cache_folder import cache_root
 from bfenv.core.event_heap import new_event_heap, pop, push
 from bfenv.core.kernel import compiled_for, has_index_patch
 from tests.conftest import ROOT
-from tests.core.own_package import edit, forget, import_again, run_python, write_package
+from tests.core.own_package import edit, import_again, run_python
 
 compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs numba's compiler")
-
-
-@pytest.fixture
-def own(tmp_path, monkeypatch):
-    """The folder of the package `own`, which can be imported; the cache is empty."""
-    write_package(tmp_path / "own")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("BFENV_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kernel_sources, "PROCESS_START", np.inf)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    cache_root.cache_clear()
-    yield tmp_path / "own"
-    cache_root.cache_clear()
-    forget()
 
 
 def hits(*kernels):

@@ -1,6 +1,5 @@
 """The digest of the code that a kernel can call: what it depends on, and what not."""
 
-import math
 import os
 import time
 
@@ -11,19 +10,7 @@ from bfenv.core.cache_folder import KEPT_DIGESTS, cache_root, note_use, prune
 from bfenv.core.durations import DAY
 from bfenv.core.kernel_sources import code_digest
 from tests.conftest import ROOT
-from tests.core.own_package import edit, write_package
-
-
-@pytest.fixture
-def own(tmp_path, monkeypatch):
-    """The folder of the package `own`, which can be imported; the cache is empty."""
-    write_package(tmp_path / "own")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("BFENV_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kernel_sources, "PROCESS_START", math.inf)
-    cache_root.cache_clear()
-    yield tmp_path / "own"
-    cache_root.cache_clear()
+from tests.core.own_package import edit
 
 
 @pytest.fixture

@@ -67,6 +67,22 @@ def ended_reward(before, after, ended):
     return -float((ended.end - ended.submit).sum())
 
 
+def same_steps(vector, row, steps):
+    """Compare resets and steps of two vectors of environments; return how many episodes ended."""
+    generator, ends = np.random.default_rng(0), 0
+    observation, infos = vector.reset(seed=7)
+    for mine, yours in zip((observation, infos), row.reset(seed=7), strict=True):
+        same(mine, yours)
+    for _ in range(steps):
+        actions = some_actions(infos["action_mask"], generator)
+        result = vector.step(actions)
+        for mine, yours in zip(result, row.step(actions), strict=True):
+            same(mine, yours)
+        infos = result[4]
+        ends += int((result[2] | result[3]).sum())
+    return ends
+
+
 @pytest.mark.parametrize(
     ("steps", "settings"),
     [
@@ -94,38 +110,14 @@ def ended_reward(before, after, ended):
 def test_steps(steps, settings):
     """Every step is that of single environments, bit for bit."""
     vector, row = twins(5, steps, **settings)
-    generator = np.random.default_rng(0)
-    observation, infos = vector.reset(seed=7)
-    expected = row.reset(seed=7)
-    same(observation, expected[0])
-    same(infos, expected[1])
-    ends = 0
-    for _ in range(400):
-        actions = some_actions(infos["action_mask"], generator)
-        result = vector.step(actions)
-        for mine, yours in zip(result, row.step(actions), strict=True):
-            same(mine, yours)
-        infos = result[4]
-        ends += int((result[2] | result[3]).sum())
-    assert ends > 10
+    assert same_steps(vector, row, 400) > 10
 
 
 def test_next_step():
     """So it is with next-step autoreset, also after a truncation."""
     vector, row = twins(4, 9, AutoresetMode.NEXT_STEP, **SHORT)
     assert vector.autoreset_mode is vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    generator = np.random.default_rng(0)
-    _, infos = vector.reset(seed=7)
-    row.reset(seed=7)
-    resets = 0
-    for _ in range(100):
-        actions = some_actions(infos["action_mask"], generator)
-        result = vector.step(actions)
-        for mine, yours in zip(result, row.step(actions), strict=True):
-            same(mine, yours)
-        infos = result[4]
-        resets += int((result[2] | result[3]).sum())
-    assert resets > 20
+    assert same_steps(vector, row, 100) > 20
 
 
 def test_rewards_of_resets():

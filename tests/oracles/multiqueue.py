@@ -15,18 +15,6 @@ What the paper leaves open, as decided in `bfenv.baselines.multiqueue.figure2`:
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
-class Job:
-    """What a user submits, and how long it will really run; times are whole seconds."""
-
-    submit: int
-    size: int
-    estimate: int
-    runtime: int
-    priority: int = 0
-    requested_start: int = 0  # 0: it stands in a queue
-
-
 @dataclass
 class Outcome:
     """What happened to each job; -1 where nothing did."""

@@ -11,8 +11,8 @@ import pytest
 
 import bfenv.parallel.worker_process as wp
 from bfenv.core.errors import BfenvError, UnknownNameError
-from bfenv.core.kernel import kernel
 from bfenv.workloads.load import load_workload
+from tests.leaderboard.sample_agents import spin
 from tests.parallel.processes import is_alive
 
 LONG = 120.0  # seconds, never reached
@@ -44,13 +44,6 @@ def die_slowly():
     os.closerange(3, 64)  # its answers, too
     time.sleep(0.3)
     os._exit(7)
-
-
-@kernel
-def spin(number):
-    while number != 0:
-        number = number * 2 + 1
-    return number
 
 
 def loop():

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from tests.conftest import small_traces
+from tests.conftest import small_traces, stretched
 from tests.oracles import slurm as oracle
 
 
@@ -30,15 +30,7 @@ def options(draw):
 def traces(draw):
     """Jobs of seconds to minutes, some of them with a requested start."""
     trace = draw(small_traces(jobs=14, processors=8, requested_starts=True))
-    jobs, factor = trace.jobs, draw(st.sampled_from([1, 7, 13, 40]))
-    return bfenv.make_trace(
-        jobs.submit * factor,
-        jobs.size,
-        trace.runtime * factor,
-        trace.processors,
-        estimate=jobs.estimate * factor,
-        requested_start=jobs.requested_start * factor,
-    )
+    return stretched(trace, draw(st.sampled_from([1, 7, 13, 40])), user=None)
 
 
 def rows(trace):

@@ -20,7 +20,7 @@ from bfenv.workloads.logs.selection import Selection
 from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.swf import write_swf
 from tests.baselines.slurm.partitions import in_partitions
-from tests.conftest import small_traces
+from tests.conftest import small_traces, stretched
 from tests.oracles import slurm as oracle
 
 FACTOR = 13  # seconds in a unit of the small traces
@@ -35,17 +35,7 @@ PartitionName=fat Nodes=fat PriorityTier=5
 
 def with_columns(trace, partitions, groups, names):
     """The trace with a record of each job's partition and group, and with the partitions' names."""
-    jobs = trace.jobs
-    return bfenv.make_trace(
-        jobs.submit * FACTOR,
-        jobs.size,
-        trace.runtime * FACTOR,
-        trace.processors,
-        estimate=jobs.estimate * FACTOR,
-        user=jobs.user,
-        requested_start=jobs.requested_start * FACTOR,
-        **in_partitions(partitions, names, groups),
-    )
+    return stretched(trace, FACTOR, **in_partitions(partitions, names, groups))
 
 
 @st.composite
