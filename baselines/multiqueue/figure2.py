@@ -77,10 +77,9 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
     while priority > at.NO_PRIORITY:
         _execute_speculatively(cluster, jobs, memory, priority, first_trial)
         for job in waiting(cluster)[first_job:]:
-            # one too large to start now matters as a pivot only, which it is or would become
-            pivot = memory.pivot[at.partition_of(memory.partitions, jobs, job)]
+            # one too large to start now matters as a pivot only
             if (
-                (jobs.size[job] <= free(cluster) or pivot in (job, NONE))
+                (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
                 and jobs.priority[job] == priority
                 and at.stage_of(cluster, memory, job) == at.QUEUED
             ):
@@ -107,6 +106,12 @@ def _execute_speculatively(cluster, jobs, memory, priority, first):
             memory.untried[kept] = job
             kept += 1
     memory.state[at.UNTRIED] = kept
+
+
+@kernel
+def _is_pivot(jobs, memory, job):
+    """Return whether a queued job is the pivot of its partition, or would become it."""
+    return memory.pivot[at.partition_of(memory.partitions, jobs, job)] in (job, NONE)
 
 
 @kernel

@@ -152,7 +152,8 @@ def _load(axes: "Axes", trace: Trace) -> None:
     title = f"Work submitted per {'week' if width == WEEK else 'day'}"
     axes.set(title=title, xlabel="days since the start", ylabel="share of the machine (%)")
     if complete < 2:
-        _say(axes, "too short to tell")
+        axes.set_axis_off()
+        axes.text(0, 0.5, "too short to tell", transform=axes.transAxes, color=fg.GREY)
         return
     parts = np.bincount(submit // width, work)[:complete] / (trace.processors * width) * 100
     axes.stairs(parts, np.arange(complete + 1) * width / DAY, color=fg.BLUE, fill=True, alpha=0.85)
@@ -197,8 +198,3 @@ def _number(percent: float) -> str:
     if percent > 30:
         return f"{percent:.0f}"
     return f"{percent:.1f}" if percent > 0.1 else f"{percent:.1g}"
-
-
-def _say(axes: "Axes", text: str) -> None:
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=fg.GREY)
