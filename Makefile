@@ -17,16 +17,16 @@ test: .venv/all  ## nine tenths of the tests, with a third of hypothesis' exampl
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
+	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
+		-m "not (slow or thorough) and (not uncompiled or logs)"
+
+slow: .venv/all  ## the others: those of tests/slow.txt, and small cases of many settings; after make test, nine minutes
 	@# Compiled, each of many settings would take longer to compile than to run; the sample does that.
 	@# numpy warns of the undefined values that scores may have, and compiled code does not.
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) -q -W ignore::RuntimeWarning \
 		-m "uncompiled and not (thorough or logs)" tests/envs tests/agents tests/players/test_mirror.py \
 		tests/leaderboard/test_agent_schedule.py
-	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
-		-m "not (slow or thorough) and (not uncompiled or logs)"
-
-slow: .venv/all  ## those of tests/slow.txt, each of which takes seconds; after make test, five minutes as well
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
 		-m "slow and not thorough and (not uncompiled or logs)"
 
