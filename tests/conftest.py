@@ -30,7 +30,7 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("bfenv"))
 settings.load_profile("bfenv")
-SLOW = (ROOT / "tests" / "slow.txt").read_text().splitlines()
+SLOW = {line for line in (ROOT / "tests" / "slow.txt").read_text().splitlines() if line[0] != "#"}
 DRAWN = 3  # one of so many examples, without the profile "thorough"
 FEWEST = 10  # examples
 
@@ -121,7 +121,7 @@ def pytest_addoption(parser):
 
 def pytest_itemcollected(item):
     """Mark tests that call `log` with `logs`, and those of slow.txt with `slow`."""
-    if item.nodeid.partition("[")[0] in SLOW:
+    if {item.nodeid.partition("[")[0], item.nodeid.partition("::")[0]} & SLOW:
         item.add_marker("slow")
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:

@@ -27,9 +27,9 @@ def files():
 
 
 def test_slow():
-    """Each line of slow.txt names a test that exists."""
-    for file, _, name in (line.partition("::") for line in SLOW[1:]):
-        assert f"\ndef {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+    """Each line of slow.txt names a test, or a file of tests, that exists."""
+    for file, _, name in (line.partition("::") for line in SLOW):
+        assert f"\ndef {name}(" in (ROOT / file).read_text() or not name, f"{file}::{name}"
 
 
 def test_an_upward_import_is_found(installed, tmp_path):
