@@ -32,10 +32,11 @@ from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.text import read_json, read_lines
 
 FIELDS = 13  # of a line of squeue
-RUNS = {"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
-WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
+SUSPENDED = "SUSPENDED"  # a job that has a place on its nodes, but whose processors others may use
+WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", SUSPENDED}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
-APART = ("JobHeld", "Dependency", "BeginTime", "Reservation")  # how reasons of such jobs begin
+APART = ("JobHeld", "Dependency", "BeginTime", "Reservation", SUSPENDED)  # how their reasons begin
 ENDLESS = {"UNLIMITED", "INFINITE", "NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}
 LOST = re.compile("down|drained|fail|maint|inval|unk|power|reboot|future")  # states of nodes
 DEFAULT_LIMIT = 86_400  # seconds, where no job has a limit
@@ -71,7 +72,7 @@ class Snapshot(NamedTuple):
 
     time: int  # seconds since 1970
     entries: list[Entry]  # that run, or wait for nothing but processors
-    apart: list[Entry]  # others that wait
+    apart: list[Entry]  # others that wait, or are suspended
     ended: list[Entry]  # that have run and are still known to Slurm
 
 
@@ -134,7 +135,8 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     )
     entry = Entry(
         name, user, runs, _whole(where, size), seconds, _instant(where, submit), began,
-        _whole(where, priority), reason, partition, nodes, int(nice) if INTEGER.match(nice) else 0,
+        _whole(where, priority), SUSPENDED if state == SUSPENDED else reason, partition, nodes,
+        int(nice) if INTEGER.match(nice) else 0,
     )  # fmt: skip
     if has_ended:
         return entry._replace(end=began + elapsed), 1, 0
@@ -180,6 +182,7 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
         raise WorkloadError(f"{path}: job {name} has no number of cpus")
     runs, string = state in RUNS, str(job.get("array_task_string") or "")
     held = "JobHeld" if job.get("hold") else str(job.get("state_reason") or "")
+    held = SUSPENDED if state == SUSPENDED else held
     entry = Entry(
         name, str(job.get("user_name") or ""), runs, size,
         MINUTE * _amount(job.get("time_limit")), _amount(job.get("submit_time")),
@@ -249,9 +252,9 @@ def forecaster_of_queue(
 ) -> Forecaster:
     """Prepare forecasts from a snapshot of a queue.
 
-    Jobs that are held, or wait for a dependency, a begin time or a reservation, are left out. The
-    others keep Slurm's order, by priority. There is no correction by earlier forecasts. The plan by
-    limits is the map of Slurm's backfill, as `squeue --start` shows it.
+    Jobs that are held, suspended, or wait for a dependency, a begin time or a reservation, are left
+    out. The others keep Slurm's order, by priority. There is no correction by earlier forecasts.
+    The plan by limits is the map of Slurm's backfill, as `squeue --start` shows it.
 
     Args:
         squeue: What `squeue --json`, or the command SQUEUE, has printed.

@@ -91,6 +91,17 @@ def test_text_and_json_agree(queue, tmp_path):
     assert read_squeue(queue).entries[1].start == 1767225000  # is requeued, and has its nodes
 
 
+def test_suspended(queue, tmp_path):
+    """A suspended job is left out, and others may use its processors now."""
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps(JSON).replace('["RUNNING"]', '["SUSPENDED"]'))
+    queue.write_text(QUEUE.replace("ann|RUNNING", "ann|SUSPENDED"))
+    for each in (queue, path):
+        forecaster = forecaster_of_queue(each, processors=8, futures=9)
+        assert forecaster.waiting(["14"]).plan == 0  # 12 uses four, 13 waits for all
+        assert "left out, because of SUSPENDED: 1 job" in forecaster.notes
+
+
 def test_nodes(tmp_path):
     """Nodes that are down or drained do not count, and each node counts once."""
     path = tmp_path / "nodes.txt"
