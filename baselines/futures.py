@@ -32,7 +32,7 @@ from bfenv.knowledge.groups import Groups
 from bfenv.knowledge.predictor import Predictor
 from bfenv.knowledge.user_history import UserHistory
 
-FIRST_LOOK, LOOK_FURTHER = HOUR, 1.6  # a future first runs for an hour, then 1.6 times as far
+FIRST_LOOK, LOOK_FURTHER = HOUR, 1.2  # a future first runs for an hour, then 1.2 times as far
 T = TypeVar("T")
 
 

@@ -148,6 +148,9 @@ def sample_waits(
     chosen = np.arange(len(machine.job))
     ran = rt.known_runtimes(machine.cluster, jobs, chosen)
     runtime = rt.sample_runtimes(known.history, jobs, chosen, ran, generator, futures)
+    for user in np.unique(jobs.user[jobs.user >= 0]):  # its jobs are all short or all long
+        own = np.flatnonzero(jobs.user == user)
+        runtime[:, own] = np.sort(runtime[:, own], axis=0)[generator.permutation(futures)]
     is_outage = machine.job >= len(known.runtime)
     estimate = machine.requests[ESTIMATE]
     runtime[:, is_outage] = estimate[is_outage]

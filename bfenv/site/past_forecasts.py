@@ -6,7 +6,8 @@ Patterson and Candès 2019): each quantile is moved by as much as would have mad
 earlier starts lie below it. Only the NEIGHBOURS earlier forecasts that resemble this one count, as
 in localized conformal prediction (Guan 2023): those for jobs that were just submitted, or for jobs
 that had waited about as long, whose median, upper quantile, size and limit were closest: what a
-site does beyond the policy that is assumed depends on these. Waits are measured on the scale
+site does beyond the policy that is assumed depends on these. Of each moment only the closest one
+counts: jobs that wait at the same time share their fate, and would pass for more than one. Waits are measured on the scale
 log(wait + 1 min), on which a factor weighs the same for an hour and for a day. No correction goes
 beyond both the futures and the longest wait that followed one of these forecasts.
 
@@ -23,10 +24,10 @@ from bfenv.core.durations import MINUTE
 
 LEVELS = (np.arange(40) + 0.5) / 40  # of the quantiles that are corrected
 MIDDLE, UPPER = 20, 36  # of these, by which forecasts resemble each other
-NEIGHBOURS = 60
+NEIGHBOURS = 80
 WAITED = 0.3  # weight of the wait so far in how much forecasts resemble each other
 REQUEST = 0.5  # of each power of two between sizes, and between limits
-FEWEST = 20  # earlier forecasts, without which nothing is corrected
+FEWEST = 20  # moments of earlier forecasts, without which nothing is corrected
 FIRST = 100  # the first job of a log that may be the moment of an earlier forecast
 
 
@@ -84,14 +85,17 @@ def corrected(
     result = samples.copy()
     for i, quantiles in enumerate(own):
         alike = np.flatnonzero(known & ((past.waited == 0) == (waited[i] == 0)))
-        if len(alike) < FEWEST or not np.isfinite(quantiles).all():
+        moments = np.unique(past.moment[alike])
+        if len(moments) < FEWEST or not np.isfinite(quantiles).all():
             continue
         there, here = log_scale(past.quantiles[alike]), log_scale(quantiles)
         distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
         distance += WAITED * np.abs(log_scale(past.waited[alike]) - log_scale(waited[i]))
         others = np.log2(past.request[alike] / request[i])
         distance += REQUEST * np.abs(others).sum(axis=1)
-        nearest = np.argsort(distance, kind="stable")[:NEIGHBOURS]
+        order = np.argsort(distance, kind="stable")
+        closest = np.unique(past.moment[alike[order]], return_index=True)[1]  # of each moment
+        nearest = order[np.sort(closest)[:NEIGHBOURS]]
         came = log_scale(wait[alike[nearest]])
         errors = np.sort(came[:, None] - there[nearest], axis=0)
         rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)

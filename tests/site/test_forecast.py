@@ -73,6 +73,19 @@ def test_users():
     assert medians[0] > 990 and medians[1] < 60 and medians[1] < medians[2] < medians[0] + 20
 
 
+def test_luck_of_a_user():
+    """The waiting jobs of one user are all short or all long, and add up; those of many are not."""
+    submit, runtime = 1000 * np.arange(50), np.tile([10, 900], 25)
+    submit[-8:] = submit[-8]
+    spreads = []
+    for owners in (np.zeros(8, int), np.arange(8)):
+        user = np.append(np.zeros(42, int), owners)
+        trace = bfenv.make_trace(submit, [1] * 50, runtime, 1, estimate=[900] * 50, user=user)
+        forecast = bfenv.forecast_starts(trace, size=1, limit=900, past=0, policy="fcfs")
+        spreads.append(np.diff(forecast.interval(0.5))[0, 0])
+    assert spreads[0] > 2 * spreads[1] > 0
+
+
 def test_outage_to_come():
     """A job that could run into an announced outage starts after it."""
     trace = bfenv.make_trace([0, 20], [2, 2], [100, 100], 4, estimate=[150, 300])
@@ -128,11 +141,14 @@ def test_nothing_later_is_read_of_a_log(tmp_path):
 
 
 def test_correction():
-    """If earlier jobs waited twice as long as forecast, the forecast is doubled."""
+    """If earlier jobs waited twice as long as forecast, the forecast is doubled.
+
+    Of each moment only the forecast counts that is closest.
+    """
     generator = np.random.default_rng(0)
     count, spread = 60, np.sort(generator.uniform(1e5, 2e5, 400))
     past = PastForecasts(
-        np.arange(count), np.zeros(count, int), np.zeros(count, int), np.ones((count, 2), int),
+        np.arange(count), np.arange(count), np.zeros(count, int), np.ones((count, 2), int),
         np.repeat(quantiles_of(spread[None]), count, axis=0),
     )  # fmt: skip
     start = (2 * np.quantile(spread, (np.arange(count) + 0.5) / count)).astype(int)
@@ -140,8 +156,11 @@ def test_correction():
     found = corrected(samples, none, one, past, start, 10**7)
     inner = slice(40, 360)
     assert np.allclose(found[0, inner], 2 * spread[inner], rtol=0.03)
-    few = PastForecasts(*(column[:10] for column in past))
-    assert np.array_equal(corrected(samples, none, one, few, start[:10], 10**7), samples)
+    twice = PastForecasts(*map(np.concatenate, zip(past, past._replace(request=2 * past.request))))
+    both = corrected(samples, none, one, twice, np.append(start, 9 * start), 10**7)
+    assert np.array_equal(both, found)
+    few = PastForecasts(*(np.repeat(column[:10], 3, axis=0) for column in past))
+    assert np.array_equal(corrected(samples, none, one, few, np.repeat(start[:10], 3), 10**7), samples)
     assert np.array_equal(
         corrected(samples, none + 5, one, past, start, 10**7), samples
     )  # has waited
