@@ -7,9 +7,10 @@ earlier starts lie below it. Only the NEIGHBOURS earlier forecasts that resemble
 in localized conformal prediction (Guan 2023): those for jobs that were just submitted, or for jobs
 that had waited about as long, whose median, upper quantile, size and limit were closest: what a
 site does beyond the policy that is assumed depends on these. Of each moment only the closest one
-counts: jobs that wait at the same time share their fate, and would pass for more than one. Waits are measured on the scale
-log(wait + 1 min), on which a factor weighs the same for an hour and for a day. No correction goes
-beyond both the futures and the longest wait that followed one of these forecasts.
+counts: jobs that wait at the same time share their fate, and would pass for more than one. Waits
+are measured on the scale log(wait + 1 min), on which a factor weighs the same for an hour and for a
+day. No correction goes beyond both the futures and the longest wait that followed one of these
+forecasts.
 
 A job that has not started yet counts as one that starts now: nothing later is known.
 """

@@ -156,11 +156,13 @@ def test_correction():
     found = corrected(samples, none, one, past, start, 10**7)
     inner = slice(40, 360)
     assert np.allclose(found[0, inner], 2 * spread[inner], rtol=0.03)
-    twice = PastForecasts(*map(np.concatenate, zip(past, past._replace(request=2 * past.request))))
+    far = past._replace(request=2 * past.request)
+    twice = PastForecasts(*map(np.concatenate, zip(past, far, strict=True)))
     both = corrected(samples, none, one, twice, np.append(start, 9 * start), 10**7)
     assert np.array_equal(both, found)
     few = PastForecasts(*(np.repeat(column[:10], 3, axis=0) for column in past))
-    assert np.array_equal(corrected(samples, none, one, few, np.repeat(start[:10], 3), 10**7), samples)
+    again = np.repeat(start[:10], 3)
+    assert np.array_equal(corrected(samples, none, one, few, again, 10**7), samples)
     assert np.array_equal(
         corrected(samples, none + 5, one, past, start, 10**7), samples
     )  # has waited
