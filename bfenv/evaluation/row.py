@@ -402,6 +402,4 @@ def _ascend(values: Any) -> bool:
 
 def _demand(is_good: bool, where: object, name: str, expected: str, value: Any) -> None:
     if not is_good:
-        found = repr(value)
-        found = found if len(found) <= 60 else f"{found[:57]}..."
-        raise BfenvError(f"{where}: field {name[:80]!r} must be {expected}, got {found}")
+        raise BfenvError(f"{where}: field {name[:80]!r} must be {expected}, got {value!r:.60}")
