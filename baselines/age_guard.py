@@ -286,22 +286,15 @@ def update_age_guard(guard, history, cluster, jobs):
 
 
 @kernel
-def update_work(guard, history, cluster, jobs):
-    """Do what `update_age_guard` does, for a guard by one of the backlogs."""
-    _count_work(guard, history, cluster, jobs)
-    backlog = guard.state[LARGEST_WORK] / cluster.state[c.PROCESSORS]
-    return guard.factor[0] * (ALLOWANCE + backlog)
-
-
-@kernel
 def _counts_work(guard):
     return guard.code[0] == BACKLOG or guard.code[0] == SCALED_BACKLOG
 
 
 @kernel
-def _count_work(guard, history, cluster, jobs):
-    """Add the work of the jobs that arrived; drop the work of jobs that run, except on trial.
+def update_work(guard, history, cluster, jobs):
+    """Do what `update_age_guard` does, for a guard by one of the backlogs.
 
+    The work of the jobs that arrived is added; that of jobs that run, except on trial, is dropped.
     What has started in the last pass is looked at now, because starts may be undone after a pass.
     """
     for job in guard.begun[: guard.state[BEGUN]]:
@@ -319,6 +312,8 @@ def _count_work(guard, history, cluster, jobs):
             guard.work[job] = jobs.size[job] * int(predict(guard, history, jobs, job))
             guard.state[WAITING_WORK] += guard.work[job]
     guard.state[LARGEST_WORK] = max(guard.state[LARGEST_WORK], guard.state[WAITING_WORK])
+    backlog = guard.state[LARGEST_WORK] / cluster.state[c.PROCESSORS]
+    return guard.factor[0] * (ALLOWANCE + backlog)
 
 
 @kernel

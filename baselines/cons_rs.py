@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bfenv.baselines.reservations as rs
-from bfenv.baselines.conservative import admit, update
+from bfenv.baselines.conservative import admit, records, update
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.shuffling import new_stream, random_number
 from bfenv.core.arguments import check_integer, check_number
@@ -158,11 +158,6 @@ def new_memory(
     )
 
 
-def records(memory: Memory) -> dict[str, np.ndarray]:
-    """Return the guarantees of conservative backfilling; here a job may start after its own."""
-    return {"guarantee": memory.guarantee.copy()}
-
-
 def cons_rs(iterations: int = ITERATIONS, limit_ms: float | None = None) -> Policy:
     """Make a policy of CONS+RS.
 
@@ -180,7 +175,7 @@ def cons_rs(iterations: int = ITERATIONS, limit_ms: float | None = None) -> Poli
         decide=decide,
         run=run,
         memory=partial(new_memory, iterations=iterations),
-        records=records,
+        records=records,  # the guarantees of conservative backfilling, which do not hold here
         summary="conservative, its plan improved by random moves after early completions",
         source="Klusacek and Rudova 2011",
         stochastic=True,

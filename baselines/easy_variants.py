@@ -92,7 +92,7 @@ def make_easy(
 ) -> Policy:
     """Make a policy of options of `easy` and of three that published policies alone have.
 
-    * `predictor`: a name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
+    * `predictor`: "recent", see `bfenv.knowledge.predictor`; None for the users' estimates.
     * `weight`: weight of a second's delay in the aged orders, in 1/s; None for the order's own.
     * `shadow_intervals`: a job that waits past its deadline, this number of shadow intervals after
       its arrival, comes before all others in the queue (not in the backfill), the earliest deadline

@@ -21,7 +21,7 @@ from bfenv.baselines.easy_pass import Options, any_fits, let_trials_run_on
 from bfenv.baselines.easy_pass import decide as easy_pass
 from bfenv.baselines.easy_pass import new_memory as new_pass_memory
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
-from bfenv.core.cluster import free, waiting
+from bfenv.core.cluster import finished, free, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
@@ -60,7 +60,7 @@ def decide(cluster, jobs, memory):
     """Prepare a pass of EASY, unless nothing can start, and make it."""
     let_trials_run_on(cluster, jobs, memory.easy.trial)
     if memory.learns[0]:
-        h.learn(memory.history, cluster, jobs)
+        h.learn_jobs(memory.history, cluster, jobs, finished(cluster))
     limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
     memory.easy.queue.age_limit[0] = limit
     h.note_age_limit(memory.history, limit)

@@ -26,7 +26,8 @@ def selection_pass(cluster, jobs, memory):
         return
     count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
     if memory.scored[3]:
-        count = _leave_room(cluster, jobs, memory, count)
+        _write_keep(cluster, jobs, memory, memory.fitting[:count])
+        count = _drop(cluster, jobs, memory, count, FOREVER, 0)  # what leaves too few free
         if count == 0:
             return
     head, starts = -1, True
@@ -53,18 +54,6 @@ def write_fitting(cluster, jobs, memory):
                 memory.fitting[count] = job
                 count += 1
     return count
-
-
-@kernel
-def _leave_room(cluster, jobs, memory, count):
-    """Drop the fitting jobs that leave too few processors free; return the number of the others."""
-    fitting, kept = memory.fitting, 0
-    _write_keep(cluster, jobs, memory, fitting[:count])
-    for job in fitting[:count]:
-        if room(cluster, jobs, memory.easy, job) <= free(cluster):
-            fitting[kept] = job
-            kept += 1
-    return kept
 
 
 @kernel
@@ -108,7 +97,7 @@ def _backfill(cluster, jobs, memory, head, count):
     """Start, one by one, the first of the fitting jobs that does not delay the head."""
     fitting, queue, history = memory.fitting, memory.queue, memory.history
     if memory.scored[2]:
-        count = _drop_larger(cluster, jobs, fitting[:count])
+        count = write_fitting(cluster, jobs, memory)  # what has started left less room
         believe(cluster, jobs, memory, count)
     memory.firsts[0] = head
     _write_keep(cluster, jobs, memory, memory.firsts[:1])
@@ -124,17 +113,6 @@ def _backfill(cluster, jobs, memory, head, count):
                 some = write_firsts(queue, history, cluster, jobs, fitting[:count], memory.firsts)
                 job = find_best(queue, history, cluster, jobs, memory.firsts[:some])
             extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
-
-
-@kernel
-def _drop_larger(cluster, jobs, fitting):
-    """Drop the jobs that do not fit any more; return the number of the others."""
-    kept = 0
-    for job in fitting:
-        if jobs.size[job] <= free(cluster) and cluster.start[job] < 0:
-            fitting[kept] = job
-            kept += 1
-    return kept
 
 
 @kernel

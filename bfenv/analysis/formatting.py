@@ -115,16 +115,6 @@ def percent(share: float | None) -> str:
     return "< 0.1 %" if 0 < share < 0.001 else f"{share:.1%}".replace("%", " %")
 
 
-def job_count(count: int) -> str:
-    """Format a number of jobs, like "1 job" or "1,200 jobs"."""
-    return counted(count, "job")
-
-
-def processor_count(count: int) -> str:
-    """Format a number of processors, like "1 processor" or "1,200 processors"."""
-    return counted(count, "processor")
-
-
 def offered_load(loads: Iterable[float]) -> str:
     """Format the offered load of one trace, or its range over several.
 
@@ -141,7 +131,7 @@ def _load(value: float) -> str:
 def count_of(count: int, total: int) -> str:
     """Format a count of jobs with its share of all jobs, like "23 jobs (0.9 %)"."""
     share = percent(count / total).replace("<", "less than")
-    return f"{job_count(count)} ({share})"
+    return f"{counted(count, 'job')} ({share})"
 
 
 def ratio(value: float | None) -> str:

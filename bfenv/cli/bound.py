@@ -1,12 +1,13 @@
 """The command `bfenv evaluate bound`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bfenv.cli.options as o
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted
 
 if TYPE_CHECKING:
     from bfenv.analysis.bounds.gap import Gap
@@ -93,19 +94,11 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
         *((schedule.policy, schedule) for schedule in schedules),
     ]
     own = gap.numbers
+    rows: list[dict[str, Any]]
     rows = [{"schedule": "bound", gap.metric: gap.bound, "max_wait": None, "gap_closed": None}]
-    lines = [("no schedule is below", value(gap.bound), "", "")]
     for name, schedule in sorted(known, key=lambda pair: metrics(pair[1])[gap.metric]):
         numbers = metrics(schedule)
         closed = own.closed(numbers[gap.metric])
-        lines.append(
-            (
-                name,
-                value(numbers[gap.metric]),
-                fmt.duration(numbers["max_wait"]),
-                fmt.percent(closed) if closed == closed else "",
-            )
-        )
         rows.append(
             {
                 "schedule": name,
@@ -114,10 +107,15 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
                 "gap_closed": closed if closed == closed else None,
             }
         )
-    if format in (Format.json, Format.csv):
+    if format in show.DATA:
         show.rows(rows, format)
         return
-    machine = f"{fmt.job_count(len(trace))} on {fmt.processor_count(trace.processors)}"
+    lines = [("no schedule is below", value(gap.bound), "", "")]
+    for row in rows[1:]:
+        share = "" if row["gap_closed"] is None else fmt.percent(row["gap_closed"])
+        wait = fmt.duration(row["max_wait"])
+        lines.append((row["schedule"], value(row[gap.metric]), wait, share))
+    machine = f"{counted(len(trace), 'job')} on {counted(trace.processors, 'processor')}"
     show.table(
         [column.format(metric=gap.metric.replace("_", " ")) for column in COLUMNS],
         lines,

@@ -58,10 +58,6 @@ class AllCommands(Group):
         # Typer suggests one of these names.
         self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands."""
-        return list(COMMANDS)
-
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name, or None."""
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:

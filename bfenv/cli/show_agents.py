@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
-from bfenv.cli import show
 from bfenv.cli.show import Format
-from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING
+from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
 from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
@@ -62,17 +61,8 @@ def scores(rows: Sequence[Scored], format: Format) -> None:
     first = rows[0]
     episodes = f"{counted(first['episodes'], 'episode')} of" if first["episode_jobs"] else "all"
     title = f"{first['workload']}, split {first['split']}: {episodes} {first['jobs']:,} jobs"
-    whole = format is Format.markdown or any(row["division"] != COMPLETION for row in rows)
-    shown = [i for i, heading in enumerate(COLUMNS) if whole or heading != "division"]
-    show.table(
-        [COLUMNS[i] for i in shown],
-        [[line[i] for i in shown] for line in lines],
-        format,
-        numbers=len(COLUMNS) - 2,
-        title=title,
-        note="\n".join(notes(rows)),
-        ranked=True,
-    )
+    divisions = {row["division"] for row in rows}
+    table_by_division(COLUMNS, lines, format, divisions, title, "\n".join(notes(rows)))
 
 
 def notes(rows: Sequence[Scored]) -> list[str]:

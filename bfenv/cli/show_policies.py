@@ -11,6 +11,7 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.core.text import counted
 from bfenv.evaluation.page.as_it_ran import COLUMNS as CALIBRATION
 from bfenv.evaluation.page.as_it_ran import calibration_lines
 from bfenv.evaluation.row import Row
@@ -73,17 +74,23 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
     ]
     divisions = {division for division, policy in ranked if policy != LOGGED}
-    whole = bool(divisions - {COMPLETION}) or format is Format.markdown
-    shown = [i for i, heading in enumerate(COLUMNS) if whole or heading != "division"]
+    note = "\n".join(_notes(rows, beyond, divisions))
+    table_by_division(COLUMNS, lines, format, divisions, _title(rows), note)
+
+
+def table_by_division(
+    columns: Sequence[str], lines: Sequence[Sequence[str]], format: Format, divisions: set[str],
+    title: str, note: str,
+) -> None:  # fmt: skip
+    """Print a table; its second column, the division, is left out if all run to completion."""
+    shown = list(range(len(columns)))
+    if divisions <= {COMPLETION} and format is not Format.markdown:
+        del shown[1]
+    cells = [[line[i] for i in shown] for line in lines]
     show.table(
-        [COLUMNS[i] for i in shown],
-        [[line[i] for i in shown] for line in lines],
-        format,
-        numbers=len(COLUMNS) - 2,
-        title=_title(rows),
-        note="\n".join(_notes(rows, beyond, divisions)),
-        ranked=True,
-    )
+        [columns[i] for i in shown], cells, format, numbers=len(columns) - 2, title=title,
+        note=note, ranked=True,
+    )  # fmt: skip
 
 
 def over_workloads(rows: Sequence[Row], format: Format) -> None:
@@ -122,7 +129,7 @@ def over_workloads(rows: Sequence[Row], format: Format) -> None:
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:
     first = rows[0]
-    machine = f"{fmt.job_count(first['jobs'])} on {fmt.processor_count(first['processors'])}"
+    machine = f"{counted(first['jobs'], 'job')} on {counted(first['processors'], 'processor')}"
     load = fmt.offered_load(row["offered_load"] for row in rows)
     seeds = len({row["seed"] for row in rows})
     means = f", means of {seeds} seeds" if seeds > 1 else ""

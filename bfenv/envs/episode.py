@@ -18,7 +18,7 @@ from bfenv.envs.observation import observe
 from bfenv.envs.outages import begin_pass, look_ahead
 from bfenv.envs.slots import write_slots
 from bfenv.envs.warm_up import ended_before
-from bfenv.knowledge.user_history import learn, learn_jobs
+from bfenv.knowledge.user_history import learn_jobs
 
 
 @kernel
@@ -272,7 +272,7 @@ def _run_on(state, tables, rules, cluster, jobs, truth, i):
             if state.outages is not None and counters[at.COMING] < counters[at.LAST_OUTAGE]:
                 begin_pass(state, cluster, jobs, truth, i)
             if rules.users is not None:
-                learn(history, cluster, jobs)
+                learn_jobs(history, cluster, jobs, finished(cluster))
             if rules.guard_code is not None:
                 guard = at.guard_of(state, tables, rules, i)
                 state.sums[i, at.GUARD_LIMIT] = update_work(guard, history, cluster, jobs)

@@ -108,12 +108,11 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
             check_number("load", value, positive=True)
     traces = []
     for each in workloads:
-        whole = each if isinstance(each, Trace) else None
         for target in loads:
-            options = {} if target is None else {"load": target}
-            traces.append(load_workload(each, **options) if whole is None else whole)
-            if whole is not None and target is not None:
-                traces[-1] = with_load(whole, target)
+            if isinstance(each, Trace):
+                traces.append(each if target is None else with_load(each, target))
+            else:
+                traces.append(load_workload(each, **({} if target is None else {"load": target})))
     return traces
 
 

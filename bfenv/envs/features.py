@@ -112,32 +112,16 @@ def job_columns(
     return sum(chosen, QUEUE) + (AGE if age else ()) + (shown if trial else ())
 
 
-def column(features: tuple[Feature, ...], name: str) -> int:
-    """Return the index of the feature with this name."""
-    return [feature.name for feature in features].index(name)
-
-
 # Columns of QUEUE, whose rows are jobs
-JOB_PRESENT = column(QUEUE, "present")
-JOB_LEGAL = column(QUEUE, "legal")
-JOB_SIZE = column(QUEUE, "size")
-JOB_ESTIMATE = column(QUEUE, "estimate")
-JOB_WAIT = column(QUEUE, "wait")
-JOB_EXPANSION = column(QUEUE, "expansion")
-JOB_FITS = column(QUEUE, "fits")
-JOB_HEAD = column(QUEUE, "head")
-JOB_BEFORE_SHADOW = column(QUEUE, "before_shadow")
-JOB_WITHIN_EXTRA = column(QUEUE, "within_extra")
+(
+    JOB_PRESENT, JOB_LEGAL, JOB_SIZE, JOB_ESTIMATE, JOB_WAIT, JOB_EXPANSION, JOB_FITS, JOB_HEAD,
+    JOB_BEFORE_SHADOW, JOB_WITHIN_EXTRA,
+) = range(len(QUEUE))  # fmt: skip
 # Columns of CLUSTER
-CLUSTER_FREE = column(CLUSTER, "free")
-CLUSTER_QUEUE = column(CLUSTER, "queue")
-CLUSTER_OUTSIDE = column(CLUSTER, "outside")
-CLUSTER_BACKLOG = column(CLUSTER, "backlog")
-CLUSTER_SHADOW = column(CLUSTER, "shadow")
-CLUSTER_EXTRA = column(CLUSTER, "extra")
-CLUSTER_NEXT_END = column(CLUSTER, "next_end")
-CLUSTER_DAY_SIN = column(CLUSTER, "day_sin")
-CLUSTER_DAY_COS = column(CLUSTER, "day_cos")
+(
+    CLUSTER_FREE, CLUSTER_QUEUE, CLUSTER_OUTSIDE, CLUSTER_BACKLOG, CLUSTER_SHADOW, CLUSTER_EXTRA,
+    CLUSTER_NEXT_END, CLUSTER_DAY_SIN, CLUSTER_DAY_COS,
+) = range(len(CLUSTER))  # fmt: skip
 
 
 def observation_space(

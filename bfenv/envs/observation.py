@@ -65,7 +65,6 @@ ANGLES = np.arange(DAY) * (2 * np.pi / DAY)  # of the seconds of a day
 # (k, 2) float64: sine and cosine of the angles that are ARC apart, and of the first ones
 ARCS, FIRST_ARC = (np.stack([np.sin(x), np.cos(x)], 1) for x in (ANGLES[::ARC], ANGLES[:ARC]))
 # The values of neighbouring columns by the bits of SLOT_FLAGS: one look-up instead of conversions
-FLAGS = f.JOB_FITS, f.JOB_HEAD, f.JOB_BEFORE_SHADOW, f.JOB_WITHIN_EXTRA
 FLAG_VALUES = ((np.arange(16)[:, None] >> np.arange(4)) & 1).astype(np.float32)  # (16, 4)
 STEP_BITS = 49  # bits of a float64 behind its exponent and three bits of its fraction
 FIRST_BITS = int(np.float64(1).view(np.int64)) >> STEP_BITS
@@ -129,7 +128,7 @@ def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
 
 @kernel
 def _write_flags(state, cluster, i, head, shadow_time, extra_nodes):
-    """Fill SLOT_FLAGS: bit k is the value of column FLAGS[k]."""
+    """Fill SLOT_FLAGS: the bits are the columns from JOB_FITS to JOB_WITHIN_EXTRA."""
     slots, requests = state.slots[i], state.slot_requests[i]
     time, available = now(cluster), free(cluster)
     size, estimate = requests[at.SLOT_SIZE], requests[at.SLOT_ESTIMATE]

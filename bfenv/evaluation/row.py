@@ -17,7 +17,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS
 from bfenv.core.schedule import Schedule
-from bfenv.core.text import counted
+from bfenv.core.text import counted, shown
 from bfenv.core.versions import versions
 
 LARGEST = 2.0**62  # bound on every number in a row; no metric can reach it
@@ -402,6 +402,4 @@ def _ascend(values: Any) -> bool:
 
 def _demand(is_good: bool, where: object, name: str, expected: str, value: Any) -> None:
     if not is_good:
-        found = repr(value)
-        found = found if len(found) <= 60 else f"{found[:57]}..."
-        raise BfenvError(f"{where}: field {name[:80]!r} must be {expected}, got {found}")
+        raise BfenvError(f"{where}: field {name[:80]!r} must be {expected}, got {shown(value)}")

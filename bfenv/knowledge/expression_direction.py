@@ -18,7 +18,7 @@ from bfenv.knowledge.expressions import Node
 
 LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
-COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
+COMPARISONS = (ops.LESS, ops.LESS_EQUAL, ops.GREATER, ops.GREATER_EQUAL)
 LOWEST = {  # of the quantities; 1 for all others
     h.SUBMIT: 0.0,
     h.PRIORITY: -math.inf,
@@ -95,12 +95,9 @@ def _direction_of_two(operation: int, a: Range, b: Range) -> int:
         return _both(_times(a.direction, b), _times(_turned(b.direction), a))
     if operation == ops.POWER:
         return _direction_of_power(a, b)
-    turn = COMPARISONS[operation]  # a < b rises with b and falls with a
-    return (
-        _both(_turned(a.direction), b.direction)
-        if turn == RISES
-        else _both(a.direction, _turned(b.direction))
-    )
+    if operation in (ops.GREATER, ops.GREATER_EQUAL):
+        a, b = b, a
+    return _both(_turned(a.direction), b.direction)  # a < b rises with b and falls with a
 
 
 def _direction_of_power(a: Range, b: Range) -> int:
@@ -158,12 +155,10 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
 
 def _interval_by_sign(factors: list[Range]) -> tuple[float, float]:
     """Return between which numbers a product or a quotient is, from the signs alone."""
-    negative = False
-    for each in factors:
-        if each.low < 0 < each.high:
-            return -math.inf, math.inf
-        negative ^= each.low < 0
-    return (-math.inf, 0.0) if negative else (0.0, math.inf)
+    if any(each.low < 0 < each.high for each in factors):
+        return -math.inf, math.inf
+    is_negative = sum(each.low < 0 for each in factors) % 2
+    return (-math.inf, 0.0) if is_negative else (0.0, math.inf)
 
 
 def _calculate(operation: int, a: float, b: float = 0.0) -> float:

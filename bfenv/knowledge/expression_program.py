@@ -248,7 +248,7 @@ def evaluate(program, columns, history, cluster, jobs, part):
     """Compute the values that up to CHUNK jobs have after the waits in program.wait.
 
     They are then in stack[0]. NaN becomes inf, and values below LOWEST become LOWEST. `history`
-    must be up to date (`learn`, `count_jobs`).
+    must be up to date (`learn_jobs`, `count_jobs`).
     """
     columns.stale_count[COUNTED] = 0
     if program.columns[0] > 0:
@@ -269,8 +269,8 @@ def evaluate(program, columns, history, cluster, jobs, part):
 def score_jobs(program, columns, history, cluster, jobs, queue, value):
     """Write the value of the expression for each job of a queue into value[job].
 
-    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date (`learn`,
-    `count_jobs`).
+    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date
+    (`learn_jobs`, `count_jobs`).
     """
     for first in range(0, len(queue), CHUNK):
         part = queue[first : first + CHUNK]

@@ -21,7 +21,6 @@ from bfenv.knowledge.following import new_from
 
 # CORRECTIONS[i]: seconds by which a prediction is raised once it has been outlived i times
 CORRECTIONS = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
-PREDICTORS = ("recent",)  # the mean of the user's two most recent runtimes
 
 
 class Predictor(NamedTuple):

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import PROCESSORS, finished, free, now, running, waiting
+from bfenv.core.cluster import PROCESSORS, free, now, running, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.knowledge.groups import Groups, group_of, new_groups
@@ -159,40 +159,27 @@ def find_groups(history, jobs):
 
 
 @kernel
-def learn(history, cluster, jobs):
-    """Take in the jobs that ended at this instant."""
-    for job in finished(cluster):
-        learn_job(history, cluster, jobs, job)
-
-
-@kernel
 def learn_jobs(history, cluster, jobs, ended):
     """Take in jobs that have ended, (k,) int64, in the order of their ends."""
     for job in ended:
-        learn_job(history, cluster, jobs, job)
-
-
-@kernel
-def learn_job(history, cluster, jobs, job):
-    """Take in a job that has ended."""
-    user = jobs.user[job]
-    if user < 0:
-        return
-    runtime = cluster.end[job] - cluster.start[job]
-    same = history.by_estimate[estimate_group(history, jobs, job)]
-    log = math.log(runtime)
-    history.log_runtime[user] = _moved(history.log_runtime[user], log, history.ended[user])
-    same[2] = _moved(same[2], log, same[1])
-    history.ended[user] += 1
-    history.inverse[user] += 1.0 / runtime
-    history.accuracy[user] += runtime / jobs.estimate[job]
-    history.recent[user, 1] = history.recent[user, 0]
-    history.recent[user, 0] = runtime
-    same[0] += runtime
-    same[1] += 1.0
-    same_size = history.by_size[size_group(history, jobs, job)]
-    same_size[0] += runtime
-    same_size[1] += 1.0
+        user = jobs.user[job]
+        if user < 0:
+            continue
+        runtime = cluster.end[job] - cluster.start[job]
+        same = history.by_estimate[estimate_group(history, jobs, job)]
+        log = math.log(runtime)
+        history.log_runtime[user] = _moved(history.log_runtime[user], log, history.ended[user])
+        same[2] = _moved(same[2], log, same[1])
+        history.ended[user] += 1
+        history.inverse[user] += 1.0 / runtime
+        history.accuracy[user] += runtime / jobs.estimate[job]
+        history.recent[user, 1] = history.recent[user, 0]
+        history.recent[user, 0] = runtime
+        same[0] += runtime
+        same[1] += 1.0
+        same_size = history.by_size[size_group(history, jobs, job)]
+        same_size[0] += runtime
+        same_size[1] += 1.0
 
 
 @kernel

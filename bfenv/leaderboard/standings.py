@@ -133,15 +133,13 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
     A stochastic policy has several rows on the jobs of one.
     """
     values: dict[tuple[str, str, str], list[float]] = {}
-    traces: dict[str, list[str]] = {}  # hashes of the reference's rows, by workload
+    traces: dict[str, dict[str, None]] = {}  # hashes of the reference's rows, by workload
     for row in ok:
         value = row.metrics.get(metric)
         cell = values.setdefault((row.policy, row.workload, row.workload_hash), [])
         cell.append(np.nan if value is None or value < 0 else value)
         if row.policy == REFERENCE:
-            hashes = traces.setdefault(row.workload, [])
-            if row.workload_hash not in hashes:
-                hashes.append(row.workload_hash)
+            traces.setdefault(row.workload, {})[row.workload_hash] = None
 
     def log_ratio(name: str, workload: str, trace: str) -> float:
         usual = values[REFERENCE, workload, trace][0]

@@ -16,7 +16,7 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.row import Row
+from bfenv.evaluation.row import KINDS, Row
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.competitors import check_name, is_strange, own_kinds
 from bfenv.leaderboard.defaults import TIMEOUT
@@ -275,11 +275,8 @@ def _run_again(
     try:
         if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
             return CheckResult(check, UNCHECKED, "a saved model may run any code: add --trust", row)
-        given: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
-        if row.kind != "log":
-            given[row.kind] = [row.policy]
-        players = given["player"]
-        plan = plan_rows(suite, given["policy"], given["agent"], players=players, limits=limits)
+        policies, agents, players = ([row.policy] * (row.kind == kind) for kind in KINDS)
+        plan = plan_rows(suite, policies, agents, players=players, limits=limits)
     except BfenvError as error:
         return CheckResult(check, UNCHECKED, str(error), row)
     task = next((task for task in plan if task.key == row.key), None)

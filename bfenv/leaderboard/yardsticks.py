@@ -78,9 +78,7 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
     scores = {yardstick: _scores(ok, names, yardstick) for yardstick in YARDSTICKS}
     lines = []
     for each in DIVISIONS:
-        here = [
-            name for name in names if any((row.policy, division(row)) == (name, each) for row in ok)
-        ]
+        here = sorted({row.policy for row in ok if division(row) == each})
         for name in here:
             places: list[int | None] = []
             for of in scores.values():

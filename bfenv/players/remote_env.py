@@ -68,12 +68,8 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
         endings = message["terminated"], message["truncated"]
         return decode_observation(message["observation"]), message["reward"], *endings, info
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "RemoteEnv":
-        """Refuse to be copied."""
-        raise BfenvError("this environment has nothing inside that a copy could use")
-
     def __reduce__(self) -> Any:
-        """Refuse to be pickled."""
+        """Refuse to be copied or pickled."""
         raise BfenvError("this environment has nothing inside that a copy could use")
 
 

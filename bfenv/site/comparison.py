@@ -97,14 +97,13 @@ class SiteComparison(NamedTuple):
 
 
 def compare_site(
-    today: Schedule, candidates: Sequence[Schedule], logged: Schedule | None = None, label: str = ""
+    today: Schedule, candidates: Sequence[Schedule], logged: Schedule | None = None
 ) -> SiteComparison:
     """Compare the schedules of candidates with that of today's policy, job by job.
 
     * `today`: the schedule of the site's policy.
     * `candidates`: schedules of the same jobs.
     * `logged`: the schedule that the log records, if it does.
-    * `label`: Name of the workload; "" for that of the trace.
     """
     findings = [
         Finding(
@@ -117,4 +116,4 @@ def compare_site(
         for one in candidates
     ]
     findings.sort(key=lambda one: (one.starves, one.change.value, one.policy))
-    return SiteComparison(label or today.trace.name, today, logged, findings)
+    return SiteComparison(today.trace.name, today, logged, findings)

@@ -30,6 +30,9 @@ class SlurmSupport(NamedTuple):
     how: str
 
 
+NONE = SlurmSupport("no", "neither a setting nor a priority plugin follows it")
+
+
 def slurm_support(policy: str) -> SlurmSupport:
     """Tell whether Slurm's configuration, or a plugin of it, can follow a policy.
 
@@ -48,26 +51,26 @@ def slurm_support(policy: str) -> SlurmSupport:
             "yes", f"{given}, SchedulerParameters={parameters}" if parameters else str(given)
         )
     if name == "easy++" or not options.keys() <= KNOWN_OPTIONS:
-        return _none()
+        return NONE
     if name == "fcfs":
         return SlurmSupport("yes", f"SchedulerType=sched/builtin, {ORDERS['fcfs']}")
     if name == "conservative-replan":
         return _configured("fcfs", 0, None)
     base, _, order = name.partition("-")
     if base != "easy":
-        return _none()
+        return NONE
     reservations = read_value(options.get("reservations", "1"))
     lookahead = read_value(options.get("lookahead", "none"))
     depth = 0 if reservations == "all" else reservations
     if not isinstance(depth, int) or (depth == 0 and reservations != "all"):
-        return _none()  # Slurm's 0 is a reservation for every job
+        return NONE  # Slurm's 0 is a reservation for every job
     return _configured(options.get("order") or order or "fcfs", depth, lookahead)
 
 
 def _configured(order: str, depth: int, lookahead: int | None) -> SlurmSupport:
     """Describe Slurm's backfill in an order, with reservations for `depth` jobs; 0 for all."""
     if order not in ORDERS and order not in SITE_FACTOR:
-        return _none()
+        return NONE
     parameters = [f"bf_job_part_count_reserve={depth}"] if depth else []
     parameters += [f"bf_max_job_test={lookahead or 'N'}"]
     how = f"{BACKFILL}, SchedulerParameters={','.join(parameters)}"
@@ -76,7 +79,3 @@ def _configured(order: str, depth: int, lookahead: int | None) -> SlurmSupport:
     if order in SITE_FACTOR:
         return SlurmSupport("plugin", f"{how}, and {OWN_FACTOR}")
     return SlurmSupport("yes", f"{how}, {ORDERS[order]}")
-
-
-def _none() -> SlurmSupport:
-    return SlurmSupport("no", "neither a setting nor a priority plugin follows it")

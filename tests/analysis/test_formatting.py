@@ -3,6 +3,7 @@
 import pytest
 
 import bfenv.analysis.formatting as fmt
+from bfenv.core.text import counted
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,6 @@ def test_numbers():
         "< 0.1 %",
         "0.0 %",
     ]
-    assert [fmt.job_count(n) for n in (0, 1, 1_200)] == ["0 jobs", "1 job", "1,200 jobs"]
     assert fmt.count_of(23, 2_500) == "23 jobs (0.9 %)"
     assert fmt.count_of(1, 2_500) == "1 job (less than 0.1 %)"
     assert [fmt.ratio(x) for x in (0.8731, 12.41, 316.9)] == ["0.873", "12.4", "317"]
@@ -78,8 +78,7 @@ def test_column(seconds, expected):
 
 def test_workload():
     """One of something is not several, and a load need not be defined."""
-    assert (fmt.job_count(1), fmt.processor_count(1)) == ("1 job", "1 processor")
-    assert (fmt.job_count(1200), fmt.processor_count(64)) == ("1,200 jobs", "64 processors")
+    assert [counted(n, "job") for n in (0, 1, 1_200)] == ["0 jobs", "1 job", "1,200 jobs"]
     assert fmt.offered_load([0.7, 0.9, 0.8]) == "offered load 0.70 to 0.90"
     assert fmt.offered_load([0.701, 0.702]) == "offered load 0.70"
     assert fmt.offered_load([float("inf")]) == "offered load not defined"

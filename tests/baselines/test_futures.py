@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines.futures import cluster_at, known_machine, recall, run_futures, with_waiting
-from bfenv.core.cluster import FREE, may_start, now, running, start, try_start, waiting
+from bfenv.core.cluster import FREE, finished, may_start, now, running, start, try_start, waiting
 from bfenv.core.jobs import ESTIMATE, FOREVER, Jobs, Outage
 from bfenv.core.policy import Policy, new_memory
 from bfenv.knowledge.arrivals import Arrivals
-from bfenv.knowledge.user_history import UserHistory, estimate_group, learn, new_user_history
+from bfenv.knowledge.user_history import UserHistory, estimate_group, learn_jobs, new_user_history
 from tests.conftest import small_traces
 
 STATELESS = ("easy", "fcfs", "easy-sjf", "easy-wfp3", "easy(reservations=2)")
@@ -211,7 +211,7 @@ def test_users_are_recalled(trace):
     users = new_user_history(trace.jobs)
 
     def look(cluster, jobs):
-        learn(users, cluster, jobs)
+        learn_jobs(users, cluster, jobs, finished(cluster))
         machine = known_machine(cluster, jobs)
         if not len(machine.job):
             return

@@ -215,20 +215,12 @@ def test_a_promise_of_the_highest_priority_is_never_moved_later(policy, trace):
 
 @of_both
 @pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("other", [start_over, consider_all])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
-def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, policy, trace):
-    """Kept from pass to pass, or put into a new profile each time: promises are the same."""
-    assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, start_over))
-
-
-@of_both
-@pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
-@settings(max_examples=MANY)
-@given(trace=workloads(priorities=1, requests=False))
-def test_what_a_pass_skips_as_unchanged_would_change_nothing(order, policy, trace):
-    """With and without the shortcut of `skip_unchanged`, starts, promises and pivots are equal."""
-    assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, consider_all))
+def test_promises_kept_and_jobs_skipped_change_nothing(other, order, policy, trace):
+    """A pass with a new profile, or without `skip_unchanged`, starts and promises the same."""
+    assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, other))
 
 
 def test_a_pass_in_which_nothing_has_changed_considers_new_jobs_only():

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import bfenv
 import bfenv.knowledge.expression_program as ep
-from bfenv.core.cluster import waiting
+from bfenv.core.cluster import finished, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.knowledge.expression_program import columns_of, pack_program, program_of
 from bfenv.knowledge.expressions import FUNCTIONS
-from bfenv.knowledge.user_history import NAMES, count_jobs, learn, new_user_history, quantity
+from bfenv.knowledge.user_history import NAMES, count_jobs, learn_jobs, new_user_history, quantity
 
 numbers = st.floats(-4, 4).map(lambda x: round(x, 2) + 0.0)  # no -0.0: min and max take either 0
 leaves = st.one_of(numbers.map(lambda x: f"({x:.2f})"), st.sampled_from(NAMES))
@@ -56,7 +56,7 @@ def machine():
     cluster, jobs, truth = new_cluster(trace)
     assert advance(cluster, jobs, truth)
     history = new_user_history(jobs)
-    learn(history, cluster, jobs)
+    learn_jobs(history, cluster, jobs, finished(cluster))
     count_jobs(history, cluster, jobs, True, True)
     return cluster, jobs, history
 

@@ -14,7 +14,7 @@ from tests.oracles import user_history as oracle
 
 def known(cluster, jobs, history):
     """All quantities of all waiting jobs, (jobs, quantities)."""
-    h.learn(history, cluster, jobs)
+    h.learn_jobs(history, cluster, jobs, finished(cluster))
     h.count_jobs(history, cluster, jobs, True, True)
     return np.array(
         [

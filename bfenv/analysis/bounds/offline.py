@@ -226,8 +226,13 @@ def _search(
             reserve(profile, size[job], t, t + runtime[job])
             start[job] = t
             placed += 1
-        if placed < count:
-            _undo(profile, size, runtime, start, moved, before, placed, count)
+        if placed < count:  # take the placed jobs out again, and put all back where they were
+            for job in moved[:placed]:
+                release(profile, size[job], start[job], start[job] + runtime[job])
+            for i in range(count):
+                job = moved[i]
+                start[job] = before[i]
+                reserve(profile, size[job], start[job], start[job] + runtime[job])
 
 
 @kernel
@@ -279,15 +284,3 @@ def _shuffle(size, runtime, costs, moved, before, key, count, generator):
             moved[k], before[k], key[k] = moved[k - 1], before[k - 1], key[k - 1]
             k -= 1
         moved[k], before[k], key[k] = job, time, value
-
-
-@kernel
-def _undo(profile, size, runtime, start, moved, before, placed, count):
-    """Take the first `placed` jobs of a failed move out again, and put all back where they were."""
-    for i in range(placed):
-        job = moved[i]
-        release(profile, size[job], start[job], start[job] + runtime[job])
-    for i in range(count):
-        job = moved[i]
-        start[job] = before[i]
-        reserve(profile, size[job], start[job], start[job] + runtime[job])

@@ -2,7 +2,6 @@
 
 import sys
 import textwrap
-from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +110,8 @@ def run(
         --sandbox bwrap --out board
     """
     from bfenv.baselines.registry import policies
-    from bfenv.evaluation.episodes import RANDOM
+    from bfenv.evaluation.episodes import RANDOM, REFERENCES
+    from bfenv.evaluation.evaluator import Case, able_policies
     from bfenv.evaluation.row import Row
     from bfenv.leaderboard.competitors import is_strange
     from bfenv.leaderboard.run import run_suite
@@ -124,7 +124,7 @@ def run(
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if not names:
-        names = _references(workload or ())
+        names = able_policies(REFERENCES, [Case(each) for each in workload or ()])
         agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
@@ -176,17 +176,6 @@ def run(
         )
     remember_logs(workload or ())
     _tell(outcome, out)
-
-
-def _references(workloads: Sequence[str]) -> list[str]:
-    """Return the policies to compare with that can schedule the jobs of these logs."""
-    from bfenv.baselines.registry import find_policy
-    from bfenv.core.policy import plans_for
-    from bfenv.evaluation.episodes import REFERENCES
-    from bfenv.workloads.load import load_workload
-
-    logs = [load_workload(each).jobs for each in workloads]
-    return [name for name in REFERENCES if all(plans_for(find_policy(name), jobs) for jobs in logs)]
 
 
 def _list_suites() -> str:

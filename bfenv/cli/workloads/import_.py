@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 import bfenv.cli.workloads.import_options as io
-from bfenv.analysis.formatting import duration, job_count, offered_load, processor_count
+from bfenv.analysis.formatting import duration, offered_load
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, check_new, choices, option
 from bfenv.core.durations import HOUR
@@ -189,7 +189,7 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
     from bfenv.workloads.logs.outages import outage_texts
 
     print(
-        f"{out}: {job_count(len(trace))} on {processor_count(trace.processors)} in "
+        f"{out}: {counted(len(trace), 'job')} on {counted(trace.processors, 'processor')} in "
         f"{duration(int(trace.jobs.submit[-1]))}, {offered_load([trace.offered_load])}"
     )
     if 1 < trace.offered_load < math.inf:
@@ -205,8 +205,8 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
         )
     elif missing:
         print(
-            f"{job_count(missing)} without a limit; the longest of the partition stands in for it: "
-            "see --longest."
+            f"{counted(missing, 'job')} without a limit; the longest of the partition stands in "
+            "for it: see --longest."
         )
     if is_local:
         print("Local times were read as UTC: see --timezone.")

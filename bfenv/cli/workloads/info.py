@@ -8,6 +8,7 @@ from bfenv.cli import show
 from bfenv.cli.options import ForceOption, FormatOption, WorkloadArgument, check_new, option
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
+from bfenv.core.text import counted
 
 LOAD_MEANING = "work / capacity from first to last submission"
 
@@ -48,7 +49,7 @@ def info(
         pairs = _flat(numbers)
         show.rows([{"what": what, "value": value} for what, value in pairs], format)
     else:
-        title = f"{numbers['workload']}: {fmt.job_count(numbers['jobs'])}"
+        title = f"{numbers['workload']}: {counted(numbers['jobs'], 'job')}"
         show.table(("what", "value"), _lines(numbers), format, title=title)
         _estimates(numbers, format)
 
@@ -70,7 +71,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     begin = fmt.moment(numbers["time_of_day"] // MINUTE * MINUTE)
     begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
     lines = [
-        ("machine", fmt.processor_count(numbers["processors"])),
+        ("machine", counted(numbers["processors"], "processor")),
         ("span", f"{fmt.duration(numbers['span'])}, from {begin}"),
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}, {LOAD_MEANING}"),
         ("users", _users(numbers)),

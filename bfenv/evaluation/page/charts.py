@@ -32,8 +32,7 @@ def highlighted(number: int, slots: Slots) -> str:
 
 def back_to_front(numbers: Iterable[int], slots: Slots) -> list[int]:
     """Sort policies in the order of drawing: highlighted ones last, the reference on top."""
-    order = {slot: i for i, slot in enumerate(SLOT_ORDER, start=1)}
-    return sorted(numbers, key=lambda number: order.get(slots.get(number, ""), 0))
+    return sorted(numbers, key=lambda n: SLOT_ORDER.index(slots[n]) if n in slots else -1)
 
 
 def figure(title: str, drawing: Markup, *rest: Any) -> Markup:

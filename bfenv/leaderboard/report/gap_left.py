@@ -3,7 +3,7 @@
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import MISSING, percent, slowdown
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
-from bfenv.leaderboard.bounds import WorkloadGap, gaps, read_bounds, shares_closed
+from bfenv.leaderboard.bounds import gaps, read_bounds, shares_closed
 from bfenv.leaderboard.store import Leaderboard
 
 COLUMNS = (
@@ -21,8 +21,13 @@ MEANING = (
 
 def gap_lines(leaderboard: Leaderboard) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS, a line for each workload with bounds."""
-    found = gaps(leaderboard.rows, read_bounds(leaderboard))
-    return [(one.workload, one.policy, *_numbers(one)) for one in found]
+    lines: list[tuple[str, ...]] = []
+    for one in gaps(leaderboard.rows, read_bounds(leaderboard)):
+        known = one.numbers
+        values = (known.bound, known.offline, known.fair, one.value, known.reference)
+        closed = percent(one.closed) if one.closed == one.closed else MISSING
+        lines.append((one.workload, one.policy, *map(slowdown, values), closed))
+    return lines
 
 
 def gap_left(leaderboard: Leaderboard) -> Markup | None:
@@ -52,10 +57,3 @@ def _closed(leaderboard: Leaderboard) -> Markup:
 def _share(value: float | None) -> Cell:
     is_known = value is not None and value == value
     return Cell(percent(value) if is_known else MISSING, value if is_known else None)
-
-
-def _numbers(one: WorkloadGap) -> tuple[str, ...]:
-    numbers = one.numbers
-    values = (numbers.bound, numbers.offline, numbers.fair, one.value, numbers.reference)
-    closed = one.closed
-    return (*map(slowdown, values), percent(closed) if closed == closed else MISSING)

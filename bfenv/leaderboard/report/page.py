@@ -89,14 +89,11 @@ def _first(lines: list[Standing]) -> Markup:
         + (f" (95 %: {rk.interval_text(best)})" if best.low is not None else "")
         + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
     )
-    known = [
-        Interval(
-            one.ratio or math.nan,
-            math.nan if one.low is None else one.low,
-            math.nan if one.high is None else one.high,
-        )
-        for one in ranked[:SHOWN]
-    ]
+    known = []
+    for one in ranked[:SHOWN]:
+        known_ends = (one.ratio, one.low, one.high)
+        value, low, high = (math.nan if end is None else end for end in known_ends)
+        known.append(Interval(value, low, high))
     drawn = [
         Line(
             one.policy + f" ({one.division})" * (one.division != COMPLETION),
