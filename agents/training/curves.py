@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.training.run_folder import read_progress
-from bfenv.agents.training.settings import NAMES, find_settings
+from bfenv.agents.search.objective import measure, outcome_over
+from bfenv.agents.training.run_folder import Validation, read_progress
+from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
+from bfenv.workloads.transform import transformed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,13 +23,17 @@ class Point(NamedTuple):
 
     label: str  # of the trainings that differ in their seed alone
     seed: int
-    steps: int
+    steps: int  # of evolution, generations
     ratio: float  # mean bounded slowdown over EASY's
     wait_ratio: float  # longest wait over EASY's
 
 
-def read_curves(folder: Path) -> list[Point]:
+def read_curves(folder: Path, references: bool = False) -> list[Point]:
     """Read the validations of every training in a folder and below it.
+
+    * `folder`: of a training, or of several.
+    * `references`: also score random legal actions and easy-sjf where the first training validates,
+      as points at the first and the last step.
 
     Raises BfenvError if there are none.
     """
@@ -40,14 +46,36 @@ def read_curves(folder: Path) -> list[Point]:
     ]
     points = []
     for path, each in zip(found, settings, strict=True):
-        label = ", ".join(f"{name}={each[name]}" for name in differing) or each["network"]
+        own = "evolution" if each["algo"] == "es" else each["network"]
+        label = ", ".join(f"{name}={each[name]}" for name in differing) or own
         for row in read_progress(path / "progress.csv"):
             if row["ratio"]:
+                steps = int(row["update" if each["algo"] == "es" else "steps"])
                 scores = float(row["ratio"]), float(row["wait_ratio"])
-                points.append(Point(label, each["seed"], int(row["steps"]), *scores))
+                points.append(Point(label, each["seed"], steps, *scores))
     if not points:
         raise BfenvError(f"{folder}: no validation scores found; is it a folder of `bfenv train`?")
+    if references:
+        ends = min(point.steps for point in points), max(point.steps for point in points)
+        for name, scores in _references(find_settings(str(found[0] / "settings.yaml"))).items():
+            points += [Point(name, 0, steps, *scores) for steps in ends]
     return points
+
+
+def _references(settings: TrainSettings) -> dict[str, tuple[float, float]]:
+    """Return the ratios of slowdown and longest wait of random legal actions and easy-sjf."""
+    validation, generator = Validation(settings), np.random.default_rng(0)
+    random = validation.score(
+        lambda seen, mask: (generator.random(mask.shape) * mask).argmax(axis=1)
+    )
+    outcomes = []
+    for k in validation.traces:
+        jobs = transformed(validation.envs.batch.source.traces[k], split="validation")
+        own, easy = measure(jobs, "easy-sjf")[:2], measure(jobs, "easy")[:2]
+        outcomes.append(outcome_over(*own, *easy))
+    ratios, waits = np.transpose([outcome[:2] for outcome in outcomes])
+    sjf = float(np.exp(np.log(ratios).mean())), float(waits.max())
+    return {"random": (random.ratio, random.wait_ratio), "easy-sjf": sjf}
 
 
 def curves_csv(points: list[Point]) -> str:
@@ -77,8 +105,8 @@ def _figure(points: list[Point]) -> "Figure":
             values = [[getattr(p, column) for p in own if p.steps == step] for step in steps]
             seeds = len({point.seed for point in own})
             axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
-            count = f"{seeds} {'seed' if seeds == 1 else 'seeds'}"
-            axes.plot(steps, list(map(np.median, values)), label=f"{label}, {count}")
+            name = f"{label}, {seeds} seeds" if seeds > 1 else label
+            axes.plot(steps, list(map(np.median, values)), label=name)
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
         axes.set_yscale("log")
@@ -92,6 +120,6 @@ def _figure(points: list[Point]) -> "Figure":
     panels[0].legend()
     panels[1].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
     panels[1].legend()
-    panels[1].set_xlabel("steps")
+    panels[1].set_xlabel("steps, or generations of evolution")
     panels[1].xaxis.set_major_formatter("{x:,.0f}")
     return figure
