@@ -94,7 +94,7 @@ def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     easy_slowdown, easy_longest, easy_mean = _easy(case)
     outcomes = []
     for policy in policies:
-        slowdown, longest, mean = measure(trace, policy)
+        slowdown, longest, mean = _measure(trace, policy)
         outcome = outcome_over(slowdown, longest, easy_slowdown, easy_longest)
         outcomes.append(outcome._replace(mean_wait=mean, easy_mean_wait=easy_mean))
     return outcomes
@@ -112,11 +112,11 @@ def outcome_over(
 
 @lru_cache(maxsize=1024)
 def _easy(case: Case) -> tuple[float, float, float]:
-    return measure(case.trace(), "easy")
+    return _measure(case.trace(), "easy")
 
 
-def measure(trace: Trace, policy: str) -> tuple[float, float, float]:
-    """Return a policy's mean bounded slowdown on a trace, its longest and mean wait in seconds."""
+def _measure(trace: Trace, policy: str) -> tuple[float, float, float]:
+    """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
     wait = simulate(trace, find_policy(policy)).wait
     slowdown = bounded_slowdown(wait, trace.runtime)
     return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

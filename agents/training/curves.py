@@ -1,18 +1,18 @@
 """Learning curves: the validation scores of trainings, as data and as a picture."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.search.objective import measure, outcome_over
-from bfenv.agents.training.run_folder import Validation, read_progress
+from bfenv.agents.training.run_folder import Score, Validation, read_progress
 from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
-from bfenv.workloads.transform import transformed
+from bfenv.envs.features import JOB_ESTIMATE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def read_curves(folder: Path, references: bool = False) -> list[Point]:
 
     * `folder`: of a training, or of several.
     * `references`: also score random legal actions and easy-sjf where the first training validates,
-      as points at the first and the last step.
+      in its environment, as points at the first and the last step.
 
     Raises BfenvError if there are none.
     """
@@ -57,25 +57,25 @@ def read_curves(folder: Path, references: bool = False) -> list[Point]:
         raise BfenvError(f"{folder}: no validation scores found; is it a folder of `bfenv train`?")
     if references:
         ends = min(point.steps for point in points), max(point.steps for point in points)
-        for name, scores in _references(find_settings(str(found[0] / "settings.yaml"))).items():
-            points += [Point(name, 0, steps, *scores) for steps in ends]
+        for name, score in _references(find_settings(str(found[0] / "settings.yaml"))).items():
+            points += [Point(name, 0, steps, *score[:2]) for steps in ends]
     return points
 
 
-def _references(settings: TrainSettings) -> dict[str, tuple[float, float]]:
-    """Return the ratios of slowdown and longest wait of random legal actions and easy-sjf."""
+def _references(settings: TrainSettings) -> dict[str, Score]:
+    """Return the scores of random legal actions and of easy-sjf, which act in the environment."""
+    if settings.algo == "es":  # validates on all traces, each from an empty machine
+        own = {**settings.environment, "warmup_jobs": 0}
+        settings = replace(settings, environment=own, validation_traces=10**6)
     validation, generator = Validation(settings), np.random.default_rng(0)
-    random = validation.score(
-        lambda seen, mask: (generator.random(mask.shape) * mask).argmax(axis=1)
-    )
-    outcomes = []
-    for k in validation.traces:
-        jobs = transformed(validation.envs.batch.source.traces[k], split="validation")
-        own, easy = measure(jobs, "easy-sjf")[:2], measure(jobs, "easy")[:2]
-        outcomes.append(outcome_over(*own, *easy))
-    ratios, waits = np.transpose([outcome[:2] for outcome in outcomes])
-    sjf = float(np.exp(np.log(ratios).mean())), float(waits.max())
-    return {"random": (random.ratio, random.wait_ratio), "easy-sjf": sjf}
+
+    def random(seen: dict[str, np.ndarray], mask: np.ndarray) -> np.ndarray:
+        return (generator.random(mask.shape) * mask).argmax(axis=1)
+
+    def shortest(seen: dict[str, np.ndarray], mask: np.ndarray) -> np.ndarray:
+        return np.where(mask[:, :-1], seen["queue"][..., JOB_ESTIMATE], np.inf).argmin(axis=1)
+
+    return {"random": validation.score(random), "easy-sjf": validation.score(shortest)}
 
 
 def curves_csv(points: list[Point]) -> str:
@@ -106,6 +106,7 @@ def _figure(points: list[Point]) -> "Figure":
             seeds = len({point.seed for point in own})
             axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
             name = f"{label}, {seeds} seeds" if seeds > 1 else label
+            name *= column == "ratio"  # each once in the legend
             axes.plot(steps, list(map(np.median, values)), label=name)
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
@@ -117,9 +118,8 @@ def _figure(points: list[Point]) -> "Figure":
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")
     panels[0].axhline(1, color="black", linewidth=1, label="EASY")
-    panels[0].legend()
     panels[1].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
-    panels[1].legend()
+    figure.legend(loc="outside upper center", ncols=5)
     panels[1].set_xlabel("steps, or generations of evolution")
     panels[1].xaxis.set_major_formatter("{x:,.0f}")
     return figure

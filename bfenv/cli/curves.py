@@ -19,8 +19,8 @@ def curves(
 
     A curve shows the scores on validation, relative to EASY's, over the steps. Trainings that
     differ only in their seed are drawn as one curve: the median, and a band from the lowest to the
-    highest. Random legal actions and easy-sjf, on the validation splits of the first training, are
-    lines. Without --out and --data, the points are printed as CSV.
+    highest. Random legal actions and easy-sjf, which act in the environment of the first training,
+    are lines. Without --out and --data, the points are printed as CSV.
 
     \b
     Examples:
