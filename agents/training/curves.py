@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bfenv.agents.player import Choose
 from bfenv.agents.training.run_folder import Score, Validation, read_progress
 from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
 from bfenv.analysis.comparison import STARVES
@@ -68,14 +69,13 @@ def _references(settings: TrainSettings) -> dict[str, Score]:
         own = {**settings.environment, "warmup_jobs": 0}
         settings = replace(settings, environment=own, validation_traces=10**6)
     validation, generator = Validation(settings), np.random.default_rng(0)
-
-    def random(seen: dict[str, np.ndarray], mask: np.ndarray) -> np.ndarray:
-        return (generator.random(mask.shape) * mask).argmax(axis=1)
-
-    def shortest(seen: dict[str, np.ndarray], mask: np.ndarray) -> np.ndarray:
-        return np.where(mask[:, :-1], seen["queue"][..., JOB_ESTIMATE], np.inf).argmin(axis=1)
-
-    return {"random": validation.score(random), "easy-sjf": validation.score(shortest)}
+    choices: dict[str, Choose] = {
+        "random": lambda seen, mask: (generator.random(mask.shape) * mask).argmax(axis=1),
+        "easy-sjf": lambda seen, mask: np.where(
+            mask[:, :-1], seen["queue"][..., JOB_ESTIMATE], np.inf
+        ).argmin(axis=1),
+    }
+    return {name: validation.score(choose) for name, choose in choices.items()}
 
 
 def curves_csv(points: list[Point]) -> str:
