@@ -45,7 +45,7 @@ def record_dataset(
     """Play episodes with the seeds 0, 1, ... into a data set of Minari; return its name.
 
     Sets MINARI_DATASETS_PATH, so that `minari.load_dataset` finds it. The infos are those of the
-    environment: `episode.infos["action_mask"][i]` is the mask of observation i.
+    environment. The mask of observation i is `episode.infos["action_mask"][i]`.
 
     * `agent`: a policy, see `bfenv.find_policy`, or what `open_agent` takes, such as "random".
     * `folder`: of data sets; it is made if it does not exist.

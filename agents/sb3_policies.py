@@ -52,20 +52,19 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         parts: Any = observation_space
         if spaces.flatdim(action_space) != parts["queue"].shape[0] + 1:
             raise BfenvError("ScorerPolicy has no actions for trials: trial_limit=None")
-        if saf and network != "ranker":
-            raise BfenvError(f"saf={saf} needs network='ranker', got {network!r}")
-        self._saf = saf
         jobs, cluster = parts["queue"].shape[1], parts["cluster"].shape[0]
         self._make: Callable[[], Scorer] = lambda: NETWORKS[network](jobs, cluster, hidden)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
-
-    def _build(self, lr_schedule: Callable[[float], float]) -> None:
-        self.scorer = self._make()
         if isinstance(self.scorer, Ranker):
-            weight = self._saf / JOB_SCALE  # of logarithms, which the columns are parts of
+            weight = saf / JOB_SCALE  # of logarithms, which the columns are parts of
             with torch.no_grad():
                 self.scorer.linear.weight[0, JOB_ESTIMATE] = -weight * LOG_LONGEST
                 self.scorer.linear.weight[0, -1] = weight * LOG_SMALLEST_SIZE
+        elif saf:
+            raise BfenvError(f"saf={saf} needs network='ranker', got {network!r}")
+
+    def _build(self, lr_schedule: Callable[[float], float]) -> None:
+        self.scorer = self._make()
         optimizer: Any = self.optimizer_class
         self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 

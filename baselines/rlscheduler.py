@@ -134,7 +134,7 @@ def _choose(cluster, jobs, memory):
 
 @kernel
 def _find_earliest_start(cluster, jobs, memory, size):
-    """Sort the running jobs by their requested ends, and note when so many are free by them."""
+    """Sort the running jobs by their requested ends, and note when `size` processors are free."""
     state, running = memory.state, memory.running
     for i in range(1, state[RUNNING]):
         job, k = running[i], i

@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.measurements import Measurement, measurement
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.site.forecast import Forecaster, forecaster_at
+from bfenv.site.forecast import forecaster_at
 from bfenv.workloads.load import load_workload
 
 HISTORY = 2000  # jobs before the queue
@@ -23,7 +23,8 @@ def measure_forecasts(repeat: int) -> Iterator[Measurement]:
         if policy != POLICIES[0]:
             cases = {USUAL}
         for queue, futures in sorted(cases):
-            forecaster = _forecaster(queue, futures, policy)
+            trace = _long_queue(queue)
+            forecaster = forecaster_at(trace, policy=policy, futures=futures, past=0)
             times = []
             for i in range(1 + repeat):  # the first compiles
                 begin = time.perf_counter()
@@ -32,10 +33,6 @@ def measure_forecasts(repeat: int) -> Iterator[Measurement]:
                     times.append(time.perf_counter() - begin)
             what = f"{queue:,} jobs in the queue, {futures:,} futures"
             yield measurement("forecasts", what, policy, queue, times)
-
-
-def _forecaster(queue: int, futures: int, policy: str) -> Forecaster:
-    return forecaster_at(_long_queue(queue), policy=policy, futures=futures, past=0)
 
 
 def _long_queue(queue: int) -> Trace:

@@ -53,6 +53,7 @@ def train(
     run = RunFolder(Path(folder), settings, resume, tensorboard)
 
     def done(progress: Progress) -> None:
+        """Write a generation to the run's folder."""
         row = {
             "update": progress.generation,
             "steps": progress.jobs,

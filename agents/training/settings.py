@@ -309,6 +309,7 @@ def _parse(text: str, source: str) -> Any:
         raise BfenvError("training needs PyYAML: pip install 'bfenv[agents]'") from error
 
     def read(value: Any) -> Any:
+        """Return a value with numbers where YAML has texts such as 1e-3."""
         if isinstance(value, dict):
             return {key: read(one) for key, one in value.items()}
         if isinstance(value, list):

@@ -198,7 +198,7 @@ def _number(
     default: Any,
     read: Callable[[str], Any],
 ) -> Any:
-    """Return a number that is set, or the default; PolicyError if it is no number."""
+    """Return the value of a setting, or the default; PolicyError if it cannot be read."""
     text = settings.get(name.lower())
     if text is None:
         return default

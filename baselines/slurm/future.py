@@ -30,7 +30,7 @@ class Future(NamedTuple):
 
 
 def new_future(nodes: nd.Nodes, reservations: int) -> Future:
-    """Return a map with room for so many reservations."""
+    """Return an empty map with room for this number of reservations."""
     rows, words = 2 * reservations + 2, len(nodes.usable)
     return Future(
         order=np.empty(rows, dtype=np.int64),
@@ -81,7 +81,7 @@ def find_open(future, nodes, within, size, start, limit, first):
 
 @kernel
 def could_start(nodes, cluster, size):
-    """Return when so many processors are free on the nodes of `wanted`, in seconds.
+    """Return when `size` processors are free on the nodes of `wanted`, in seconds.
 
     The ends of running jobs are tried in groups. The first group spans FIRST_GROUP, the next twice
     as long, and so on; the start is the last end in the group after which the job fits. FOREVER

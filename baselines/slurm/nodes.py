@@ -146,9 +146,9 @@ def look_at_now(nodes):
 
 @kernel
 def pick(nodes, size):
-    """Choose nodes of `wanted` for so many processors, of what is free by `free_then`.
+    """Choose nodes of `wanted` with `size` processors that are free by `free_then`.
 
-    Writes `picked`, `picked_size` and `mask`. Takes what there is where it does not suffice.
+    Writes `picked`, `picked_size` and `mask`. If fewer are free, all of them are picked.
     """
     for word in range(len(nodes.mask)):
         nodes.mask[word] = 0

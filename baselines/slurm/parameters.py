@@ -19,7 +19,7 @@ class Parameter(NamedTuple):
     most: int
 
 
-# By the names of SchedulerParameters, Slurm 22.05; the order is that of the kernels' array
+# The names are those of SchedulerParameters in Slurm 22.05. The kernels' array has this order.
 PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     {
         "bf_interval": Parameter(30, 1, 10_800),  # seconds

@@ -54,7 +54,7 @@ class Priority(NamedTuple):
 def new_priority(
     settings: Multifactor, partitions: tuple[Partition, ...], processors: int, users: int
 ) -> Priority:
-    """Return priorities before the first job; there are at most so many associations."""
+    """Return the priorities before the first job, for at most `users` associations."""
     factors = np.array([partition.factor for partition in partitions], dtype=np.float64)
     return Priority(
         number=np.array([*map(float, settings), processors], dtype=np.float64),
@@ -125,7 +125,7 @@ def _use(priority, cluster, jobs, association, time):
 
 @kernel
 def _add_use(priority, jobs, association, job, seconds):
-    """Add what a job used within so many seconds up to the time of the count."""
+    """Add what a job has used in the last `seconds` before the time of the count."""
     half_life = priority.number[HALF_LIFE]
     if seconds <= 0 or association[job] < 0:  # not of a user, but an outage
         return

@@ -1,7 +1,7 @@
 """The policy `slurm`, of equal nodes or of a site's slurm.conf.
 
-What a log says of a job beside its request, such as its partition, is not in `Jobs`. The policy of
-a site is told of it as jobs are submitted, by its own loop.
+A log says more of a job than its request, such as its partition, and `Jobs` has no place for that.
+The loop of this policy passes it on when the job is submitted.
 """
 
 import re
@@ -47,7 +47,7 @@ def equal_nodes(cores_per_node: int, processors: int) -> Site:
 def nodes_of_site(site: Site, processors: int) -> Site:
     """Return the site for a machine of its size; PolicyError if it has another.
 
-    A machine may also have as many processors as there are nodes: each then stands for a node.
+    A machine may also have one processor for each node.
     """
     if int(site.sizes.sum()) == processors:
         return site
@@ -96,7 +96,7 @@ def new_memory(
 
 
 class SlurmOfSite(NamedTuple):
-    """What the scheduler of a site remembers, and what it will be told of jobs to come."""
+    """What the scheduler of a site remembers, and the columns of jobs to come."""
 
     to_tell: np.ndarray  # (3, n) int64: PARTITION, ASSOCIATION and ACCOUNT of each job
     known: np.ndarray  # (1,) int64 jobs of which the scheduler has been told
@@ -105,7 +105,7 @@ class SlurmOfSite(NamedTuple):
 
 @kernel
 def decide_on_site(cluster, jobs, memory):
-    """One pass, after the scheduler has been told of the jobs submitted since the last one."""
+    """One pass. The columns of jobs submitted since the last one are copied first."""
     told, to_tell = memory.slurm.told, memory.to_tell
     while memory.known[0] < cluster.state[NEXT_JOB]:
         job = memory.known[0]
@@ -157,8 +157,8 @@ def play(
 def columns_of(trace: Trace, site: Site) -> np.ndarray:
     """Return PARTITION, ASSOCIATION and ACCOUNT of each job, (3, n) int64.
 
-    The partition is found by the name that the log's header has for its number; a job without one
-    is in the site's default. A log without groups has one account.
+    The header of the log names the partitions. A job without one is in the default partition of
+    the site. If the log has no groups, all jobs have the same account.
 
     Raises PolicyError if partitions have no names, or not those of the site, or a job is larger
     than its partition.

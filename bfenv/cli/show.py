@@ -145,18 +145,19 @@ def table(
     whole_names: int = 0,
     title: str | None = None,
     note: str = "",
+    ranked: bool = False,
 ) -> None:
     """Print a table with a title above it and a note below it.
 
     * `columns`: the headings.
     * `lines`: the cells of each line.
-    * `format`: `table`, `markdown`, or `latex`: a table of the package booktabs, with the best
-      value of each column of slowdowns and waits in bold, if policies are ranked.
+    * `format`: `table`, `markdown`, or `latex`: a table of the package booktabs.
     * `numbers`: how many of the columns, from the right, hold numbers. Numbers are never cut. On a
       narrow terminal, words are folded; if that is not enough, the last columns follow in further
       tables that repeat the words.
     * `whole_names`: how many columns, from the left, are never folded.
     * `title`, `note`: text above and below the table; Markdown has no title.
+    * `ranked`: the best value of each column of slowdowns and waits is bold in LaTeX.
     """
     # Rows come from anywhere.
     lines = [[printable(cell) for cell in line] for line in lines]
@@ -170,7 +171,8 @@ def table(
             print(f"\n{note}")
         return
     if format is Format.latex:
-        print(_latex([one.replace("\n", " ") for one in columns], lines, numbers, title, note))
+        headings = [one.replace("\n", " ") for one in columns]
+        print(_latex(headings, lines, numbers, title, note, ranked))
         return
     from rich import box
     from rich.console import Console
@@ -218,12 +220,16 @@ def table(
 
 
 def _latex(
-    columns: Sequence[str], lines: Sequence[Sequence[str]], numbers: int, title: str, note: str
+    columns: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    numbers: int,
+    title: str,
+    note: str,
+    ranked: bool,
 ) -> str:
     """Return a table in LaTeX; a line with a mark of starvation is never the best."""
     words = len(columns) - numbers
     body = [[cell.translate(LATEX) for cell in line] for line in lines]
-    ranks = columns[0] in ("policy", "agent") and "repeats the log" not in columns
     starves = ["*" in {cell[-1:] for cell in line} for line in lines]  # names may have more of them
     for i, heading in enumerate(columns):
         values = [
@@ -231,7 +237,7 @@ def _latex(
             for line in lines
         ]
         fair = [x for x, is_marked in zip(values, starves, strict=True) if not is_marked]
-        is_ranked = ranks and i >= words and any(one in heading for one in LESS_IS_BETTER)
+        is_ranked = ranked and i >= words and any(one in heading for one in LESS_IS_BETTER)
         if is_ranked and min(fair, default=math.inf) < math.inf and "interval" not in heading:
             for k, value in enumerate(values):
                 if value == min(fair) and not starves[k]:

@@ -71,6 +71,7 @@ def scores(rows: Sequence[Scored], format: Format) -> None:
         numbers=len(COLUMNS) - 2,
         title=title,
         note="\n".join(notes(rows)),
+        ranked=True,
     )
 
 

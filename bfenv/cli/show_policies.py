@@ -82,6 +82,7 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         numbers=len(COLUMNS) - 2,
         title=_title(rows),
         note="\n".join(_notes(rows, beyond, divisions)),
+        ranked=True,
     )
 
 
@@ -115,6 +116,7 @@ def over_workloads(rows: Sequence[Row], format: Format) -> None:
         whole_names=1,
         title="Mean bounded slowdown, and ratios to EASY's over all workloads",
         note=MARK_MEANING if is_judged else NOT_JUDGED,
+        ranked=True,
     )
 
 

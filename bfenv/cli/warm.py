@@ -3,6 +3,7 @@
 from bfenv.cli import show
 
 POLICIES = ("fcfs", "easy", "conservative", "los", "easy-sjf", "multiqueue", "agent:formula")
+SECONDS = 90.0  # to compile all of them on one core
 
 
 def warm() -> None:
@@ -18,8 +19,10 @@ def warm() -> None:
     import gymnasium
 
     from bfenv.baselines.registry import find_policy
+    from bfenv.core.kernel import announcement
     from bfenv.parallel.sweep import warm_up
 
+    announcement.least = SECONDS
     with show.progress() as progress:
         task = progress.add_task("the environment", total=1 + len(POLICIES))
         gymnasium.make("Backfill-v0").reset(seed=0)

@@ -249,6 +249,7 @@ class _Announcement(event.Listener):
 
     def __init__(self) -> None:
         self._said = 0.0  # seconds
+        self.least = 1.0  # seconds that the first line names; more where much is known to follow
         self._timers: list[threading.Timer] = []  # of the kernels that are being compiled
 
     def on_start(self, event: Any) -> None:
@@ -263,7 +264,7 @@ class _Announcement(event.Listener):
         self._timers.pop().cancel()
 
     def _say(self, kernel: Kernel) -> None:
-        seconds = max(1.0, EACH * len(_called(kernel, set())))
+        seconds = max(self.least, EACH * len(_called(kernel, set())))
         if seconds > self._said:
             self._said = seconds
             kept = " for the first use on this machine" if kernel.stats.cache_path else ""
@@ -282,4 +283,5 @@ def _called(function: Any, found: set[Any]) -> set[Any]:
     return found
 
 
-event.register("numba:compile", _Announcement())
+announcement = _Announcement()
+event.register("numba:compile", announcement)

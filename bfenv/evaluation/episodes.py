@@ -127,6 +127,7 @@ def evaluate_agent(
     easy = waits[BASE] if BASE in waits else next(iter(waits.values()))
 
     def row_of(name: str, kind: str, trials: bool) -> Row:
+        """Return a row without metrics of an agent or a policy."""
         divisions = {division_of(trials, trace) for trace in traces}
         return new_row(
             traces[0],
@@ -290,20 +291,24 @@ def _waits(trace: Trace, first: int, start: np.ndarray) -> Waits:
 
 def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     """Add jobs and metrics to a row."""
-    slowdown, usual = (
+    slowdown, slowdown_easy = (
         float(np.mean([one.bounded_slowdown.mean() for one in each])) for each in (episodes, easy)
     )
     waits = np.concatenate([one.wait for one in episodes])
-    longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
-    pairs = zip(episodes, easy, strict=True)
-    rewards = [np.log(e.bounded_slowdown.mean() / own.bounded_slowdown.mean()) for own, e in pairs]
+    longest, longest_easy = (
+        float(max(one.wait.max() for one in each)) for each in (episodes, easy)
+    )
+    rewards = [
+        np.log(usual.bounded_slowdown.mean() / own.bounded_slowdown.mean())
+        for own, usual in zip(episodes, easy, strict=True)
+    ]
     metrics = {
         "mean_bounded_slowdown": slowdown,
         "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),
         "p95_wait": float(np.percentile(waits, 95)),
         "max_wait": longest,
-        "slowdown_ratio": slowdown / usual,
-        "longest_wait_ratio": longest / max(longest_usual, 1.0),
+        "slowdown_ratio": slowdown / slowdown_easy,
+        "longest_wait_ratio": longest / max(longest_easy, 1.0),
         "mean_reward": float(np.mean(rewards)),
         "reward_deviation": float(np.std(rewards)),
     }

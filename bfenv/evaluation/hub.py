@@ -53,16 +53,17 @@ def write_hub_folder(
     source = Path(name) if name.endswith(SUFFIX) else MODELS.joinpath(name + SUFFIX)
     write_atomically(folder / "agent.json", source.read_bytes())
     lines: list[str] = []
+    rewards: list[str] = []
     for row in rows:
         own, title = row.metrics, row.policy if lines else folder.name
         reward = f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}"
+        rewards.append(reward)
         cells = [reward, slowdown(own["mean_bounded_slowdown"]), ratio(own["slowdown_ratio"])]
         cells += [duration(own["mean_wait"]), ratio(own["longest_wait_ratio"])]
         lines.append(f"| {' | '.join((title, *cells))} |")
-    reward = lines[0].split(" | ")[1]
     values = vars(card) | {
-        "name": folder.name, "folder": folder, "workload": workload, "episodes": episodes,
-        "each": rows[0].jobs // episodes, "reward": reward, "table": "\n".join(lines),
+        "name": folder.name, "workload": workload, "episodes": episodes,
+        "each": rows[0].jobs // episodes, "reward": rewards[0], "table": "\n".join(lines),
         "ratio": f"{rows[0].metrics['slowdown_ratio']:.4g}",
         "what": f"{card.what[:1].upper()}{card.what[1:].rstrip('.')}.",
         "failures": "".join(f"{failure}\n\n" for failure in card.failures),
@@ -72,4 +73,4 @@ def write_hub_folder(
     }  # fmt: skip
     page = files("bfenv.evaluation").joinpath("hub.md").read_text("utf-8")
     write_atomically(folder / "README.md", Template(page).substitute(values).encode())
-    return reward
+    return rewards[0]

@@ -28,7 +28,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.core.text import one_line
+from bfenv.core.text import listed, one_line
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.players.foresight import NONE_FOUND, foresight_of
 from bfenv.players.limits import DEFAULT, NO_SANDBOX, bubblewrap
@@ -47,7 +47,7 @@ LONGEST = 5  # jobs that are shown
 # Of the first stages, below those of the last; the files of a task have them as thresholds
 PASSED, OF_WINDOWS = 0.01, 0.1
 TASK, SPLIT = "task.json", "train"
-
+KEYS = "workloads", "windows", "window_jobs", "sandbox", "salt"  # of TASK
 FILES = {"initial_program": ".py", "evaluator": ".py", "config": ".yaml"}  # of the task, and TASK
 
 
@@ -87,10 +87,8 @@ def write_task(
     if (folder / TASK).exists():
         raise BfenvError(f"{folder} has a task already")
     folder.mkdir(parents=True, exist_ok=True)
-    task = {
-        "workloads": list(workloads), "windows": windows, "window_jobs": window_jobs,
-        "sandbox": sandbox, "salt": secrets.randbits(64),
-    }  # fmt: skip
+    values = list(workloads), windows, window_jobs, sandbox, secrets.randbits(64)
+    task = dict(zip(KEYS, values, strict=True))
     templates = files(__package__).joinpath("evolution_task")
     texts = {
         name + suffix: templates.joinpath(f"{name}.txt").read_bytes()
@@ -125,6 +123,8 @@ def score_program(
         task = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise BfenvError(f"{path}: no task that can be read: {error}") from error
+    if not isinstance(task, dict) or task.keys() != set(KEYS):
+        raise BfenvError(f"{path}: no task, or not of this version: it needs {listed(KEYS)}")
     try:
         with tempfile.TemporaryDirectory() as place:
             copy = Path(place) / "candidate.py"

@@ -56,8 +56,9 @@ def test_markdown(run):
 
 def test_latex(capsys):
     """The best is the least without a mark of starvation behind a cell, if policies are ranked."""
-    for name in ("policy", "workload"):
-        show.table((name, "wait"), [("a * b<c", "8"), ("bad*", "8")], show.Format.latex, numbers=1)
+    lines = [("a * b<c", "8"), ("bad*", "8")]
+    for ranked in (True, False):
+        show.table(("policy", "wait"), lines, show.Format.latex, numbers=1, ranked=ranked)
     out = capsys.readouterr().out
     assert r"b\textless{}c & \textbf{8} \\" in out and out.count(r"\textbf") == 1
 

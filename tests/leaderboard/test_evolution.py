@@ -124,8 +124,11 @@ def test_evaluator(task, tmp_path):
 
 
 def test_missing_task(tmp_path):
-    """A folder without a task and an unknown stage are errors."""
+    """A folder without a task, an incomplete task and an unknown stage are errors."""
     with pytest.raises(BfenvError, match="no task that can be read"):
+        score_program(tmp_path, "x.py", "logs")
+    (tmp_path / "task.json").write_text('{"salt": 1}')
+    with pytest.raises(BfenvError, match="no task, or not of this version: it needs workloads"):
         score_program(tmp_path, "x.py", "logs")
     with pytest.raises(BfenvError, match="stage must be one of"):
         score_program(tmp_path, "x.py", "all")

@@ -90,14 +90,20 @@ def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]")
     elif format is Format.markdown:
         sys.stdout.write(rk.render_markdown(leaderboard, more))
     else:
-        for heading, part in zip(
-            (rk.title(leaderboard), rk.STARVING), rk.split(lines), strict=True
-        ):
+        parts = zip((rk.title(leaderboard), rk.STARVING), rk.split(lines), strict=True)
+        for heading, part in parts:
             columns = [*rk.telling_columns(part, rk.TEXT_COLUMNS), *more]
             cells = list(zip(*(column.texts(part) for column in columns), strict=True))
             if cells:
                 ranking = [column.lines for column in columns]
-                show.table(ranking, cells, format, numbers=len(ranking) - 1, title=heading)
+                show.table(
+                    ranking,
+                    cells,
+                    format,
+                    numbers=len(ranking) - 1,
+                    title=heading,
+                    ranked=heading != rk.STARVING,
+                )
         mark = "% " * (format is Format.latex)  # a comment
         show.lines(mark + text for text in rk.notes(leaderboard, lines))
         if left := gap_lines(leaderboard):

@@ -157,8 +157,9 @@
     const [head, ...rows] = cellsOf(table);
     const left = [...table.tHead.rows[0].cells].map((cell) => !cell.classList.contains("n"));
     const body = rows.map((row) => row.map(latexText));
+    const ranked = table.classList.contains("sortable");
     head.forEach((name, i) => {
-      if (left[i] || !/slowdown|wait|EASY's/.test(name) || /interval|difference/.test(name)) return;
+      if (!ranked || left[i] || !/slowdown|wait|EASY's/.test(name) || /interval|difference/.test(name)) return;
       const values = rows.map((row) => parseFloat(row[i].replaceAll(",", "")));
       const least = Math.min(...values.filter((x) => !isNaN(x)));
       values.forEach((x, k) => { if (x === least) body[k][i] = `\\textbf{${body[k][i]}}`; });
