@@ -55,7 +55,7 @@ class Memory(NamedTuple):
     cautious: np.ndarray  # (1,) bool: the head is past the age limit and has a reservation, even
     # under a policy without reservations
     trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job
-    # gets one, in seconds; and whether it runs on while no waiting job needs its processors
+    # gets one, in seconds; and whether it runs on if no waiting job needs its processors
     keep: np.ndarray  # (n,) float64 processors that a job leaves free when it starts; or (0,)
 
 
@@ -185,7 +185,7 @@ def takes_trial(cluster, jobs, trial, job):
 
 @kernel
 def let_trials_run_on(cluster, jobs, trial):
-    """Let the trials that end now go on if there is room for every waiting job beside them."""
+    """Make runs of the trials that end now if there is room for every waiting job beside them."""
     if trial[0] == 0 or trial[2] == 0:
         return
     size, ends = 0, False
@@ -195,7 +195,7 @@ def let_trials_run_on(cluster, jobs, trial):
     if ends and size <= free(cluster):
         for job in waiting(cluster):
             if cluster.trial_end[job] == now(cluster):
-                try_start(cluster, jobs, job, trial[0])
+                try_start(cluster, jobs, job, jobs.estimate[job])
 
 
 @kernel

@@ -68,8 +68,8 @@ def easy(
             waits again. 0 for no trials. The order still sees the whole estimate; an expression can
             tell by the quantity `tried`.
         trial_above: Estimate, in seconds or like "12min".
-        trial_runs_on: At its end a trial goes on for another `trial` seconds if all waiting jobs
-            would fit into the machine beside it. It is killed only if a waiting job needs its room.
+        trial_runs_on: At its end a trial becomes an ordinary run, which is not killed, if all
+            waiting jobs fit into the machine beside it.
         keep: An expression for the number of processors that a job leaves free when it starts, such
             as "30 * log(estimate / 300)": with fewer it waits, and the reservation of the head is
             for the time when there is that much room. So wide and long jobs start when little else

@@ -1,16 +1,19 @@
 """Learning curves: the validation scores of trainings, as data and as a picture."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.training.run_folder import read_progress
-from bfenv.agents.training.settings import NAMES, find_settings
+from bfenv.agents.player import Choose
+from bfenv.agents.training.run_folder import Score, Validation, read_progress
+from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
+from bfenv.envs.features import JOB_ESTIMATE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,13 +24,17 @@ class Point(NamedTuple):
 
     label: str  # of the trainings that differ in their seed alone
     seed: int
-    steps: int
+    steps: int  # of evolution, generations
     ratio: float  # mean bounded slowdown over EASY's
     wait_ratio: float  # longest wait over EASY's
 
 
-def read_curves(folder: Path) -> list[Point]:
+def read_curves(folder: Path, references: bool = False) -> list[Point]:
     """Read the validations of every training in a folder and below it.
+
+    * `folder`: of a training, or of several.
+    * `references`: also score random legal actions and easy-sjf where the first training validates,
+      in its environment, as points at the first and the last step.
 
     Raises BfenvError if there are none.
     """
@@ -40,14 +47,35 @@ def read_curves(folder: Path) -> list[Point]:
     ]
     points = []
     for path, each in zip(found, settings, strict=True):
-        label = ", ".join(f"{name}={each[name]}" for name in differing) or each["network"]
+        own = "evolution" if each["algo"] == "es" else each["network"]
+        label = ", ".join(f"{name}={each[name]}" for name in differing) or own
         for row in read_progress(path / "progress.csv"):
             if row["ratio"]:
+                steps = int(row["update" if each["algo"] == "es" else "steps"])
                 scores = float(row["ratio"]), float(row["wait_ratio"])
-                points.append(Point(label, each["seed"], int(row["steps"]), *scores))
+                points.append(Point(label, each["seed"], steps, *scores))
     if not points:
         raise BfenvError(f"{folder}: no validation scores found; is it a folder of `bfenv train`?")
+    if references:
+        ends = min(point.steps for point in points), max(point.steps for point in points)
+        for name, score in _references(find_settings(str(found[0] / "settings.yaml"))).items():
+            points += [Point(name, 0, steps, *score[:2]) for steps in ends]
     return points
+
+
+def _references(settings: TrainSettings) -> dict[str, Score]:
+    """Return the scores of random legal actions and of easy-sjf, which act in the environment."""
+    if settings.algo == "es":  # validates on all traces, each from an empty machine
+        own = {**settings.environment, "warmup_jobs": 0}
+        settings = replace(settings, environment=own, validation_traces=10**6)
+    validation, generator = Validation(settings), np.random.default_rng(0)
+    choices: dict[str, Choose] = {
+        "random": lambda seen, mask: (generator.random(mask.shape) * mask).argmax(axis=1),
+        "easy-sjf": lambda seen, mask: np.where(
+            mask[:, :-1], seen["queue"][..., JOB_ESTIMATE], np.inf
+        ).argmin(axis=1),
+    }
+    return {name: validation.score(choose) for name, choose in choices.items()}
 
 
 def curves_csv(points: list[Point]) -> str:
@@ -77,8 +105,9 @@ def _figure(points: list[Point]) -> "Figure":
             values = [[getattr(p, column) for p in own if p.steps == step] for step in steps]
             seeds = len({point.seed for point in own})
             axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
-            count = f"{seeds} {'seed' if seeds == 1 else 'seeds'}"
-            axes.plot(steps, list(map(np.median, values)), label=f"{label}, {count}")
+            name = f"{label}, {seeds} seeds" if seeds > 1 else label
+            name *= column == "ratio"  # each once in the legend
+            axes.plot(steps, list(map(np.median, values)), label=name)
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
         axes.set_yscale("log")
@@ -89,9 +118,8 @@ def _figure(points: list[Point]) -> "Figure":
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")
     panels[0].axhline(1, color="black", linewidth=1, label="EASY")
-    panels[0].legend()
     panels[1].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
-    panels[1].legend()
-    panels[1].set_xlabel("steps")
+    figure.legend(loc="outside upper center", ncols=5)
+    panels[1].set_xlabel("steps, or generations of evolution")
     panels[1].xaxis.set_major_formatter("{x:,.0f}")
     return figure

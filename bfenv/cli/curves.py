@@ -19,7 +19,8 @@ def curves(
 
     A curve shows the scores on validation, relative to EASY's, over the steps. Trainings that
     differ only in their seed are drawn as one curve: the median, and a band from the lowest to the
-    highest. Without --out and --data, the points are printed as CSV.
+    highest. Random legal actions and easy-sjf, which act in the environment of the first training,
+    are lines. Without --out and --data, the points are printed as CSV.
 
     \b
     Examples:
@@ -32,7 +33,7 @@ def curves(
     for path in (out, data):
         if path is not None:
             check_new(path, force)
-    points = read_curves(folder)
+    points = read_curves(folder, references=True)
     text = curves_csv(points)
     if data is not None:
         write_atomically(data, text.encode())

@@ -41,13 +41,14 @@ def test_interrupt(run, tmp_path, monkeypatch, where, then):
 
 
 def test_seeds(run, tmp_path):
-    """Trainings with several seeds are drawn as one curve."""
+    """Trainings with several seeds are drawn as one curve, beside random actions and easy-sjf."""
     status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)
     assert status == 0
     status, out, _ = run("train", "curves", tmp_path)
     assert status == 0
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
-        ["scorer", seed, steps] for seed in "01" for steps in ("0", "32", "64")
+        *(["scorer", seed, steps] for seed in "01" for steps in ("0", "32", "64")),
+        *([name, "0", steps] for name in ("random", "easy-sjf") for steps in ("0", "64")),
     ]
     status, _, _ = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000

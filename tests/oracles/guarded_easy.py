@@ -193,16 +193,14 @@ class Simulation:
         return max(trial, self.now - self.runs[job][0]) if job in self.runs else trial
 
     def let_run_on(self):
-        """Put the trials that end now back on the machine, if every waiting job fits."""
+        """Make runs of the trials that end now, if every waiting job fits."""
         if sum(self.jobs[job]["size"] for job in self.queue) <= self.free():
             for job, began in self.over.items():
-                latest = min(self.now + self.trial, began + self.jobs[job]["estimate"])
                 self.queue.remove(job)
                 self.tried.discard(job)
-                self.runs[job] = (began, latest)
+                self.runs[job] = (began, began + self.jobs[job]["estimate"])
                 self.start[job] = began
-                if latest == began + self.jobs[job]["estimate"]:
-                    self.work.pop(job, None)
+                self.work.pop(job, None)
 
     def schedule(self):
         if self.runs_on:
