@@ -47,18 +47,17 @@ def draw_replay(
 def _side(
     title: str, env: BackfillEnv, agent: PolicyAgent, seed: int, times: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """Yield what is to be seen of one policy at each of the times."""
+    """Yield one policy's first decision at or after each of the times."""
     canvas = Canvas(WIDTH, TITLE, PAPER)
     canvas.text(16, TITLE // 2 + 2, title, INK, 22)
     observation, info = env.reset(seed=seed)
-    shown, over = env.render(), False
+    over = False
     for time in times:
-        while not over and info["now"] <= time:
-            shown = env.render()
+        while not over and info["now"] < time:
             action, _ = agent.predict(observation)
             observation, _, ended, stopped, info = env.step(action)
             over = ended or stopped
-        yield np.vstack([canvas.pixels(), shown])
+        yield np.vstack([canvas.pixels(), env.render()])
 
 
 def check_ffmpeg() -> None:
