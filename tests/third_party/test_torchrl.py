@@ -15,11 +15,11 @@ OPTIONS = {"window": 8, "episode_jobs": 20, "warmup_jobs": 20}
 
 
 def test_vector():
-    """GymWrapper takes the environments of make_vec in same-step mode, through episodes' ends."""
+    """GymWrapper takes the environments of make_vec, and resets them itself, through episodes' ends."""
     from torchrl.envs import GymWrapper
 
     envs = gymnasium.make_vec(
-        "Backfill-v0", num_envs=3, vectorization_mode="vector_entry_point", **OPTIONS
+        "Backfill-v0", 3, "vector_entry_point", autoreset_mode="disabled", **OPTIONS
     )
     played = GymWrapper(envs).rollout(300, break_when_any_done=False)
     assert played.batch_size == (3, 300) and played["next", "done"].any()
