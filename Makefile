@@ -49,7 +49,7 @@ oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependenc
 
 clients: .venv/clients  ## the scripts of docs/third_party.md with pinned libraries; one that is not installed is an error
 	BFENV_CACHE=$${BFENV_CACHE:-$(abspath .venv/clients/cache)} .venv/clients/bin/python -m pytest -n auto -q \
-		-p no:cacheprovider --no-skips --durations 5 tests/third_party
+		-p no:cacheprovider --no-skips --durations 5 tests/third_party -k "test_page or torch"
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .

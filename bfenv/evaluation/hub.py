@@ -1,19 +1,21 @@
 """The folder of an agent that the Hugging Face Hub expects."""
 
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from bfenv.agents.agent_names import SHIPPED
 from bfenv.agents.card import MODEL, MODELS, NETWORK, SUFFIX, read_card
+from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.formatting import duration, ratio, slowdown
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
-from bfenv.envs.settings import WORKLOAD
+from bfenv.envs.settings import WORKLOAD, EnvSettings
 from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
-from bfenv.evaluation.replay import check_ffmpeg, draw_replay, write_video
+from bfenv.evaluation.replay import draw_replay, make_video
 from bfenv.workloads.load import load_workload
 
 FRAMES = 200  # of the video
@@ -40,15 +42,16 @@ def write_hub_folder(
     agent, is_network = SHIPPED + name, card.kind == NETWORK
     workload = workload or workload_of(agent) or WORKLOAD
     check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
-    check_ffmpeg()
+    sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, BASE)
+    free: EnvSettings = {} if is_network else {"reservations": 0, "guard": None}
+    titled = dict(zip((folder.name, "EASY"), sides, strict=True))
+    video = make_video(draw_replay(titled, 0, FRAMES, workload=workload, split="test", **free))
     player, added = (agent, ()) if is_network else (RANDOM, (agent,))
     references = (*REFERENCES, *added)
     rows = evaluate_agent(player, workload, episodes=episodes, references=references, watch=watch)
     rows.sort(key=lambda row: row.policy != agent)
     folder.mkdir(parents=True, exist_ok=True)
-    sides = {folder.name: agent, "EASY": BASE}
-    own = {"workload": workload, "split": "test", "reservations": 0, "guard": None}  # as simulated
-    write_video(folder / "replay.mp4", draw_replay(sides, 0, FRAMES, **own))
+    write_atomically(folder / "replay.mp4", video)
     source = Path(name) if name.endswith(SUFFIX) else MODELS.joinpath(name + SUFFIX)
     write_atomically(folder / "agent.json", source.read_bytes())
     lines: list[str] = []

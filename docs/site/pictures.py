@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import gymnasium
@@ -101,10 +102,10 @@ def environment() -> None:
 
 def beside() -> None:
     """Draw EASY and an agent on the same hours, one above the other, with their names."""
+    agents = {"EASY": partial(PolicyAgent, "easy"), POLICY: partial(PolicyAgent, POLICY)}
     frames = draw_replay(
-        {"EASY": "easy", POLICY: POLICY}, EPISODE, FRAMES, workload="lublin", split="test",
-        window=16, episode_jobs=48,
-    )  # fmt: skip
+        agents, EPISODE, FRAMES, workload="lublin", split="test", window=16, episode_jobs=48
+    )
     size = 560, 664
     small = [Image.fromarray(one).resize(size, Image.Resampling.LANCZOS) for one in frames]
     animate(small, "beside")

@@ -15,7 +15,7 @@ OPTIONS = {"window": 8, "episode_jobs": 20, "warmup_jobs": 20}
 
 
 def test_vector():
-    """GymWrapper takes the environments of make_vec, and resets them itself, through episodes' ends."""
+    """GymWrapper takes the environments of make_vec, and resets them itself at episodes' ends."""
     from torchrl.envs import GymWrapper
 
     envs = gymnasium.make_vec(
