@@ -44,7 +44,7 @@ def _side(
 ) -> Iterator[np.ndarray]:
     """Yield one agent's first decision at or after each of the times."""
     canvas = Canvas(WIDTH, TITLE, PAPER)
-    canvas.text(16, TITLE // 2 + 2, title, INK, 22)
+    canvas.text(16, TITLE // 2 + 2, title, INK, 26)
     observation, info = env.reset(seed=seed)
     over = False
     for time in times:
