@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test slow thorough sample quick oldest lint bounds coverage docs links pictures wheel clean
+.PHONY: demo test slow thorough sample quick oldest clients lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv warm
@@ -46,6 +46,10 @@ oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependenc
 	BFENV_CACHE=$(abspath .venv/oldest/cache) .venv/oldest/bin/python -m pytest -n auto -q -p no:cacheprovider \
 		-m "not (slow or thorough or logs)" --ignore tests/core/test_outages.py tests/core \
 		tests/baselines/test_easy.py tests/envs/test_episode_source.py tests/cli/test_options.py
+
+clients: .venv/clients  ## the scripts of docs/third_party.md with pinned libraries; one that is not installed is an error
+	BFENV_CACHE=$${BFENV_CACHE:-$(abspath .venv/clients/cache)} .venv/clients/bin/python -m pytest -n auto -q \
+		-p no:cacheprovider --no-skips --durations 5 tests/third_party -k "test_page or torch"
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
@@ -109,6 +113,12 @@ clean:
 		names = tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']; \
 		print(*(each.split(',')[0].replace('>=', '==') for each in names), sep='\n')" > $@/oldest.txt
 	$@/bin/python -m pip install --quiet --constraint $@/oldest.txt --editable . \
+		pytest pytest-xdist hypothesis
+	touch $@
+
+.venv/clients: pyproject.toml tests/third_party/requirements.txt
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --requirement tests/third_party/requirements.txt --editable ".[agents]" \
 		pytest pytest-xdist hypothesis
 	touch $@
 

@@ -114,9 +114,17 @@ def log(name, **options):
 
 
 def pytest_addoption(parser):
-    """Options of `make sample`."""
+    """Options of `make sample` and `make clients`."""
     parser.addoption("--sample", type=int, help="run only so many of the chosen tests")
     parser.addoption("--sample-seed", default="0", help="which of them")
+    parser.addoption("--no-skips", action="store_true", help="fail if a test was skipped")
+
+
+def pytest_sessionfinish(session):
+    """Let a run with `--no-skips` fail that skipped a test."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.config.getoption("--no-skips") and reporter and "skipped" in reporter.stats:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_itemcollected(item):

@@ -1,30 +1,30 @@
 """The folder of an agent that the Hugging Face Hub expects."""
 
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from bfenv.agents.agent_names import SHIPPED
 from bfenv.agents.card import MODEL, MODELS, NETWORK, SUFFIX, read_card
+from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.formatting import duration, ratio, slowdown
-from bfenv.analysis.plots.gantt import write_gantt
-from bfenv.analysis.plots.gantt_interval import choose_begin
-from bfenv.baselines.registry import find_policy
-from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
-from bfenv.core.simulator import simulate
-from bfenv.envs.settings import WORKLOAD
+from bfenv.envs.settings import WORKLOAD, EnvSettings
 from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
+from bfenv.evaluation.replay import draw_replay, make_video
 from bfenv.workloads.load import load_workload
+
+FRAMES = 200  # of the video
 
 
 def write_hub_folder(
     run: str, folder: Path, workload: str | None, episodes: int, watch: Watch
 ) -> str:
-    """Write README.md with the scores of an agent, the agent, and a picture of it beside EASY.
+    """Write README.md with the scores of an agent, the agent, and a video of it beside EASY.
 
     * `run`: folder of `bfenv train`, the card of a network or policy (.json), or "agent:NAME".
     * `folder`: is made if it does not exist; its name is the agent's.
@@ -34,22 +34,24 @@ def write_hub_folder(
     Returns the mean reward and its standard deviation, as the Hub shows them.
 
     Raises BfenvError if there is no such agent, it is a saved model, whose file may run code, it
-    was trained on jobs of the test split, or a file cannot be written.
+    was trained on jobs of the test split, Pillow or ffmpeg is missing, or a file cannot be written.
     """
     name = str(Path(run, "agent.json") if Path(run).is_dir() else run).removeprefix(SHIPPED)
     if name.endswith(".zip") or (card := read_card(name)).kind == MODEL:
         raise BfenvError(f"{name}: opening a saved model runs code; share it with huggingface_sb3")
     agent, is_network = SHIPPED + name, card.kind == NETWORK
     workload = workload or workload_of(agent) or WORKLOAD
-    trace = load_workload(workload, split="test")
-    check_unseen(agent, card.seen_jobs, trace)
+    check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
+    sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, BASE)
+    free: EnvSettings = {} if is_network else {"reservations": 0, "guard": None}
+    titled = dict(zip((folder.name, "EASY"), sides, strict=True))
+    video = make_video(draw_replay(titled, 0, FRAMES, workload=workload, split="test", **free))
     player, added = (agent, ()) if is_network else (RANDOM, (agent,))
     references = (*REFERENCES, *added)
     rows = evaluate_agent(player, workload, episodes=episodes, references=references, watch=watch)
     rows.sort(key=lambda row: row.policy != agent)
-    schedules = [simulate(trace, find_policy(policy)) for policy in (agent, BASE)]
     folder.mkdir(parents=True, exist_ok=True)
-    write_gantt(schedules, folder / "beside_easy.png", choose_begin(schedules, DAY), DAY)
+    write_atomically(folder / "replay.mp4", video)
     source = Path(name) if name.endswith(SUFFIX) else MODELS.joinpath(name + SUFFIX)
     write_atomically(folder / "agent.json", source.read_bytes())
     lines: list[str] = []

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import gymnasium
@@ -12,13 +13,14 @@ from drawings import FAINT, HATCH, INK, PAPER, THEMES, style
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
-from PIL import Image, ImageDraw
+from PIL import Image
 
 import bfenv
 from bfenv import PolicyAgent, Schedule
 from bfenv.analysis.formatting import percent
 from bfenv.analysis.plots.gantt_scene import COLOURS, scene
 from bfenv.core.durations import HOUR
+from bfenv.evaluation.replay import draw_replay
 
 FOLDER = Path(__file__).resolve().parent.parent / "pictures"
 WORKLOAD = "lublin:procs=128,jobs=2000,seed=30,load=0.85"
@@ -87,7 +89,12 @@ def environment() -> None:
         "Backfill-v0", workload="lublin", split="test", window=16, episode_jobs=48,
         render_mode="rgb_array", reservations=1, guard=None,
     )  # fmt: skip
-    frames = [frame for _, frame in played("easy", env)]
+    agent = PolicyAgent("easy", env)
+    observation, _ = env.reset(seed=EPISODE)
+    frames, over = [], False
+    while not over:
+        frames.append(Image.fromarray(np.asarray(env.render())))
+        observation, _, over, _, _ = env.step(agent.predict(observation)[0])
     frames[len(frames) // 2].save(FOLDER / "environment.png", optimize=True)
     chosen = frames[:: -(-len(frames) // FRAMES)]
     animate([frame.resize((680, 382), Image.Resampling.LANCZOS) for frame in chosen], "environment")
@@ -95,35 +102,13 @@ def environment() -> None:
 
 def beside() -> None:
     """Draw EASY and an agent on the same hours, one above the other, with their names."""
-    sides = []
-    for policy in ("easy", POLICY):
-        env = gymnasium.make(
-            "Backfill-v0", workload="lublin", split="test", window=16, episode_jobs=48,
-            render_mode="rgb_array",
-        )  # fmt: skip
-        sides.append(played(policy, env))
-    first, last = (end(side[i][0] for side in sides) for end, i in ((min, 0), (max, -1)))
-    frames = []
-    for time in np.linspace(first, last, FRAMES):
-        both = Image.new("RGB", (560, 2 * 340), "white")
-        for i, (name, side) in enumerate(zip(("EASY", POLICY), sides, strict=True)):
-            shown = next((one for when, one in reversed(side) if when <= time), side[0][1])
-            both.paste(shown.resize((560, 315), Image.Resampling.LANCZOS), (0, 340 * i + 24))
-            ImageDraw.Draw(both).text((10, 340 * i + 4), name, "black", font_size=15)
-        frames.append(both)
-    animate(frames, "beside")
-
-
-def played(policy: str, env: gymnasium.Env) -> list[tuple[int, Image.Image]]:
-    """Play an episode; return the frame of each decision, and its time in seconds."""
-    agent = PolicyAgent(policy, env)
-    observation, info = env.reset(seed=EPISODE)
-    frames, over = [], False
-    while not over:
-        frames.append((int(info["now"]), Image.fromarray(np.asarray(env.render()))))
-        action, _ = agent.predict(observation)
-        observation, _, over, _, info = env.step(action)
-    return frames
+    agents = {"EASY": partial(PolicyAgent, "easy"), POLICY: partial(PolicyAgent, POLICY)}
+    frames = draw_replay(
+        agents, EPISODE, FRAMES, workload="lublin", split="test", window=16, episode_jobs=48
+    )
+    size = 560, 664
+    small = [Image.fromarray(one).resize(size, Image.Resampling.LANCZOS) for one in frames]
+    animate(small, "beside")
 
 
 def animate(small: Sequence[Image.Image], name: str) -> None:

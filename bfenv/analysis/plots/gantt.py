@@ -1,7 +1,8 @@
 """A Gantt chart as a picture: which job runs where and when, under one policy or two.
 
 `bfenv.analysis.placement` assigns the processors. A job has the same number and colour under every
-policy. Of a large machine it shows the use by the size of jobs, and the largest jobs.
+policy. Of a large machine, or of many jobs under two policies, it shows the use by the size of
+jobs, and the largest jobs.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,7 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
     with rc_context(fg.STYLE | {"hatch.linewidth": 0.6}):
         layout = ConstrainedLayoutEngine(h_pad=0.04, hspace=0.03)
         figure = Figure(figsize=(WIDTH, 1.2 + HEIGHT * len(scenes)), layout=layout)
-        ratios = [3, 4, 1] if is_large(scenes[0]) else [5, 1]
+        ratios = [3, 4, 1] if is_large(scenes) else [5, 1]
         panels = figure.subplots(
             len(ratios) * len(scenes), 1, sharex=True, height_ratios=ratios * len(scenes),
             squeeze=False,
@@ -85,7 +86,7 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
         longest = max(1, *(int(one.waiting()[1].max()) for one in scenes))
         for i, one in enumerate(scenes):
             own = panels[len(ratios) * i : len(ratios) * (i + 1)]
-            if is_large(one):
+            if is_large(scenes):
                 draw_use(own[0], one)
                 draw_largest(own[1], one, scenes)
             else:
@@ -181,7 +182,7 @@ def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
     backfilled = Patch(
         facecolor=COLOURS[0], edgecolor=HATCH, hatch="////", linewidth=0, label="backfilled"
     )
-    if is_large(scenes[0]):
+    if is_large(scenes):
         _, uses = use_by_size(scenes[0])
         entries = [Patch(facecolor=COLOURS[k], label=use.label) for k, use in enumerate(uses)]
         entries.append(backfilled)

@@ -1,7 +1,7 @@
 """What a Gantt chart shows of a large machine: its use by the size of jobs, and the largest jobs.
 
 On thousands of processors most jobs would be thinner than a pixel, so that a full machine would
-look empty.
+look empty. Two schedules of many jobs are drawn like this, too: a job has one row in both.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MANY = 300  # processors of a machine that is large
+MANY_RUNS = 60  # of two schedules; on processors assigned to each, no job would be found in both
 SHARES = (0.01, 0.1)  # of the machine, up to which the two smaller classes reach
 SHOWN = 24  # of the largest jobs
 BAR_TEXT_WIDTH = 0.09  # share of the picture's width that a bar's text takes
@@ -29,9 +30,10 @@ class Use(NamedTuple):
     processors: np.ndarray  # (k,) int64, from each instant on
 
 
-def is_large(one: Scene) -> bool:
-    """Return whether the machine has more processors than a chart can show."""
-    return one.schedule.trace.processors > MANY
+def is_large(scenes: Sequence[Scene]) -> bool:
+    """Return whether there are more processors than a chart can show, or runs to find in both."""
+    runs = sum(len(one.runs) for one in scenes)
+    return scenes[0].schedule.trace.processors > MANY or (len(scenes) > 1 and runs > MANY_RUNS)
 
 
 def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:

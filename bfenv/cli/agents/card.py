@@ -73,8 +73,9 @@ def push(
     """Write an agent's folder for the Hugging Face Hub.
 
     DIR gets README.md, whose metadata has the mean reward on the test split with its standard
-    deviation; agent.json, which opens without running code; and beside_easy.png, the day in which
-    it differs most from EASY (pip install 'bfenv[plot]'). RUN may also be a card or "agent:NAME".
+    deviation; agent.json, which opens without running code; and replay.mp4, the first episode
+    above EASY's on the same jobs (pip install 'bfenv[video]'). RUN may also be a card or
+    "agent:NAME".
     The default of --workload is the first on the card. Nothing is uploaded: `hf upload
     USER/NAME DIR` of huggingface_hub does that.
 

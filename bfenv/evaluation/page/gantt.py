@@ -24,7 +24,7 @@ MEANING = {
     True: "Above: the processors in use, coloured by the size of the jobs. Below: the jobs that "
     "hold most of the machine, labelled with number and processors. The line before a bar is the "
     "time that the job waited.",
-}  # of the drawing, whether the machine is large
+}  # of the drawing, whether `is_large`
 
 
 def gantt_section(
@@ -52,7 +52,7 @@ def gantt_section(
     trace, date = schedules[0].trace, date_at(schedules[0].trace, begin)
     when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M} ({date.tzinfo})"
     where = f"{workload}: {compound_duration(span)} from {when} on"
-    explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes[0])]
+    explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes)]
     label = f"Gantt chart: {' and '.join(one.policy for one in schedules)}"
     marks = [
         element("p", one.policy, " ", badge(True)) for one in schedules if one.policy in starving

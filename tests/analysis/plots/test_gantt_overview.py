@@ -22,11 +22,14 @@ def seen(begin: int = 0, span: int = 120) -> Scene:
     return scene(bfenv.simulate(JOBS, "fcfs"), begin, span)
 
 
-@pytest.mark.parametrize(("processors", "large"), [(300, False), (301, True)])
-def test_is_large(processors, large):
-    """A machine of more than 300 processors takes the overview."""
-    trace = bfenv.make_trace([0], [1], [10], processors)
-    assert is_large(scene(bfenv.simulate(trace, "fcfs"), 0, 10)) is large
+@pytest.mark.parametrize(
+    ("processors", "runs", "policies", "large"),
+    [(300, 1, 1, False), (301, 1, 1, True), (8, 30, 2, False), (8, 31, 2, True), (8, 62, 1, False)],
+)
+def test_is_large(processors, runs, policies, large):
+    """The overview is of more than 300 processors, or more than 60 runs of two schedules."""
+    trace = bfenv.make_trace([0] * runs, [1] * runs, [10] * runs, processors)
+    assert is_large([scene(bfenv.simulate(trace, "fcfs"), 0, 900)] * policies) is large
 
 
 def test_use():

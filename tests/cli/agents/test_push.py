@@ -1,11 +1,12 @@
 """The folder that `bfenv agents push` writes for the Hugging Face Hub."""
 
 import re
+import sys
 from pathlib import Path
 
+import imageio_ffmpeg
 import pytest
 import yaml
-from PIL import Image
 
 from bfenv.agents.card import MODELS, read_card
 from bfenv.evaluation.episodes import evaluate_agent
@@ -16,10 +17,10 @@ SHORT = "-w", WORKLOAD, "--episodes", "2"
 
 @pytest.mark.parametrize("agent", ["agent:scorer-lublin", "agent:generator-formula"])
 def test_folder(run, tmp_path, agent):
-    """Metadata, scores and picture are there; the agent is its card, read without running code."""
+    """Metadata, scores and video are there; the agent is its card, read without running code."""
     folder = tmp_path / "mine"
     status, out, _ = run("agents", "push", agent, "--to", folder, *SHORT)
-    names = {"README.md", "agent.json", "beside_easy.png"}
+    names = {"README.md", "agent.json", "replay.mp4"}
     assert status == 0 and {path.name for path in folder.iterdir()} == names
     _, front, text = (folder / "README.md").read_text().split("---\n", 2)
     found = yaml.safe_load(front)
@@ -40,8 +41,8 @@ def test_folder(run, tmp_path, agent):
     assert all(failure in text for failure in read_card(agent[6:]).failures)
     shipped = (MODELS / f"{agent[6:]}.json").read_bytes()
     assert (folder / "agent.json").read_bytes() == shipped
-    with Image.open(folder / "beside_easy.png") as picture:
-        assert picture.width > 500
+    frames, seconds = imageio_ffmpeg.count_frames_and_secs(folder / "replay.mp4")
+    assert (frames, seconds) == (200, 20)
 
 
 def test_run(run, tmp_path, monkeypatch):
@@ -56,9 +57,11 @@ def test_run(run, tmp_path, monkeypatch):
     assert run(*command.split())[0] == 0
 
 
-def test_refused(run, tmp_path):
-    """What is no agent, or would run code, is named."""
+def test_refused(run, tmp_path, monkeypatch):
+    """What is no agent, would run code, or cannot be drawn, is named."""
     messages = {"model.zip": "opening a saved model runs code", "nobody": "unknown agent 'nobody'"}
+    messages["agent:formula"] = "pip install 'bfenv[video]'"
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     for name, message in messages.items():
-        status, _, err = run("agents", "push", name, "--to", tmp_path / "hub")
+        status, _, err = run("agents", "push", name, "--to", tmp_path / "hub", *SHORT)
         assert status == 2 and message in err and not (tmp_path / "hub").exists()
