@@ -220,13 +220,9 @@ def table(
 
 
 def _latex(
-    columns: Sequence[str],
-    lines: Sequence[Sequence[str]],
-    numbers: int,
-    title: str,
-    note: str,
+    columns: Sequence[str], lines: Sequence[Sequence[str]], numbers: int, title: str, note: str,
     ranked: bool,
-) -> str:
+) -> str:  # fmt: skip
     """Return a table in LaTeX; a line with a mark of starvation is never the best."""
     words = len(columns) - numbers
     body = [[cell.translate(LATEX) for cell in line] for line in lines]

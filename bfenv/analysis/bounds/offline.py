@@ -186,22 +186,9 @@ def _occupy(profile: Profile, jobs, size, begin, end):
 
 @kernel
 def _search(
-    profile,
-    costs,
-    size,
-    runtime,
-    members,
-    start,
-    latest,
-    first,
-    last,
-    moves,
-    heat,
-    moved,
-    before,
-    key,
-    generator,
-):
+    profile, costs, size, runtime, members, start, latest, first, last, moves, heat, moved,
+    before, key, generator,
+):  # fmt: skip
     """Make the moves `first` to `last` - 1 of all `moves`.
 
     `members` (m,) is in order of start, and `latest` (n,) the last start allowed.

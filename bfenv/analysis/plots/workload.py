@@ -55,23 +55,18 @@ def draw_workload(trace: Trace) -> "Figure":
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    span = int(trace.jobs.submit[-1] - trace.jobs.submit[0])
+    load = f"offered load {trace.offered_load:.2f}" if span else "all jobs at once"
+    machine = f"{len(trace):,} jobs on {trace.processors:,} processors"
     with rc_context(fg.STYLE):
         layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.12)
         figure = Figure(figsize=(12, 10), layout=layout)
         panels = figure.subplot_mosaic(LAYOUT)
         for name, draw in PANELS.items():
             draw(panels[name], trace)
-        figure.suptitle(_heading(trace), fontsize=13, x=0.02, ha="left")
+        heading = f"{trace.name}\n{machine} in {compound_duration(span)}, {load}"
+        figure.suptitle(heading, fontsize=13, x=0.02, ha="left")
     return figure
-
-
-def _heading(trace: Trace) -> str:
-    span = int(trace.jobs.submit[-1] - trace.jobs.submit[0])
-    load = f"offered load {trace.offered_load:.2f}" if span else "all jobs at once"
-    return (
-        f"{trace.name}\n{len(trace):,} jobs on {trace.processors:,} processors "
-        f"in {compound_duration(span)}, {load}"
-    )
 
 
 WEEK = 7 * DAY  # seconds

@@ -97,13 +97,9 @@ def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]")
             if cells:
                 ranking = [column.lines for column in columns]
                 show.table(
-                    ranking,
-                    cells,
-                    format,
-                    numbers=len(ranking) - 1,
-                    title=heading,
+                    ranking, cells, format, numbers=len(ranking) - 1, title=heading,
                     ranked=heading != rk.STARVING,
-                )
+                )  # fmt: skip
         mark = "% " * (format is Format.latex)  # a comment
         show.lines(mark + text for text in rk.notes(leaderboard, lines))
         if left := gap_lines(leaderboard):
