@@ -13,7 +13,7 @@ from bfenv.analysis.formatting import duration, ratio, slowdown
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
-from bfenv.envs.settings import WORKLOAD, EnvSettings
+from bfenv.envs.settings import WORKLOAD
 from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
 from bfenv.evaluation.replay import draw_replay, make_video
 from bfenv.workloads.load import load_workload
@@ -43,9 +43,9 @@ def write_hub_folder(
     workload = workload or workload_of(agent) or WORKLOAD
     check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
     sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, BASE)
-    free: EnvSettings = {} if is_network else {"reservations": 0, "guard": None}
+    free = {} if is_network else {"reservations": 0, "guard": None}
     titled = dict(zip((folder.name, "EASY"), sides, strict=True))
-    video = make_video(draw_replay(titled, 0, FRAMES, workload=workload, split="test", **free))
+    video = make_video(draw_replay(titled, 0, FRAMES, workload, split="test", **free))
     player, added = (agent, ()) if is_network else (RANDOM, (agent,))
     references = (*REFERENCES, *added)
     rows = evaluate_agent(player, workload, episodes=episodes, references=references, watch=watch)

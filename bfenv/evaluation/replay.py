@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -12,24 +12,24 @@ from bfenv.agents.player import play_episode
 from bfenv.core.errors import BfenvError
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.rendering.rgb import INK, PAPER, WIDTH, Canvas
-from bfenv.envs.settings import EnvSettings
 
 TITLE = 28  # pixels, height; with it, the size of two is a multiple of 16, as ffmpeg prefers
 RATE = 10  # frames per second
 
 
 def draw_replay(
-    agents: dict[str, Any], seed: int, count: int, **settings: Unpack[EnvSettings]
+    agents: dict[str, Any], seed: int, count: int, workload: str, **settings: Any
 ) -> Iterator[np.ndarray]:
     """Yield `count` frames, (h, w, 3) uint8, at even times from the episode's begin to its end.
 
     * `agents`: what `open_agent` takes, by the title above each.
-    * `seed`, `settings`: of the episode, as of `BackfillEnv`.
+    * `seed`, `workload`, `settings`: of the episode, as of `BackfillEnv`.
     """
     sides, begins, ends = [], [], []
     for title, name in agents.items():
         opened = open_agent(name)
-        env = BackfillEnv(render_mode="rgb_array", **opened.settings_with(settings))
+        own: Any = {**settings, "render_mode": "rgb_array"}
+        env = BackfillEnv(workload, **opened.settings_with(own))
         agent = opened.make(env, seed)
         begins.append(env.reset(seed=seed)[1]["now"])
         ends.append(play_episode(env, agent, seed)[0]["now"])
