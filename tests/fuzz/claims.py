@@ -167,7 +167,10 @@ def _file(data: bytes, name: str) -> tuple[int, Path]:
 
 def _lines(path: Path, encoding: str) -> list[str]:
     data = path.read_bytes()
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else encoding
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif encoding == "utf-8" and b"\0\0" in (data[0:3:2], data[1:4:2]):  # without its mark
+        encoding = "utf-16-le" if data[0] else "utf-16-be"
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode(encoding)
