@@ -96,6 +96,7 @@ def table_by_division(
 def over_workloads(rows: Sequence[Row], format: Format) -> None:
     """Print each policy's slowdown on each workload, and ratios to EASY's over all."""
     from bfenv.evaluation.summary import summarize
+    from bfenv.leaderboard.report.ranking import interval_text
     from bfenv.leaderboard.standings import rank_policies
 
     names = list(dict.fromkeys(row.workload for row in rows))
@@ -109,8 +110,8 @@ def over_workloads(rows: Sequence[Row], format: Format) -> None:
             ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
             cells.append(fmt.slowdown(one.metrics["mean_bounded_slowdown"] if one else None))
             cells.append(" to ".join(ends) if standing.policy != REFERENCE else "")
-        interval = f"{fmt.ratio(standing.low)} to {fmt.ratio(standing.high)}"
-        cells += [fmt.ratio(standing.ratio), interval, fmt.ratio(standing.longest_ratio)]
+        cells += [fmt.ratio(standing.ratio), interval_text(standing)]
+        cells.append(fmt.ratio(standing.longest_ratio))
         lines.append(cells)
     headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
     over_all = ("slowdown\n/ EASY's", "95 %\ninterval", "longest wait\n/ EASY's")
