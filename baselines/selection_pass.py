@@ -97,7 +97,7 @@ def _backfill(cluster, jobs, memory, head, count):
     """Start, one by one, the first of the fitting jobs that does not delay the head."""
     fitting, queue, history = memory.fitting, memory.queue, memory.history
     if memory.scored[2]:
-        count = write_fitting(cluster, jobs, memory)  # what has started left less room
+        count = _drop(cluster, jobs, memory, count, FOREVER, 0)  # what started left less room
         believe(cluster, jobs, memory, count)
     memory.firsts[0] = head
     _write_keep(cluster, jobs, memory, memory.firsts[:1])

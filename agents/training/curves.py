@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bfenv.agents.player import Choose
-from bfenv.agents.training.run_folder import Score, Validation, read_progress
-from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
+from bfenv.agents.training.run_folder import Validation, read_progress
+from bfenv.agents.training.settings import NAMES, find_settings
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
@@ -29,12 +29,8 @@ class Point(NamedTuple):
     wait_ratio: float  # longest wait over EASY's
 
 
-def read_curves(folder: Path, references: bool = False) -> list[Point]:
+def read_curves(folder: Path) -> list[Point]:
     """Read the validations of every training in a folder and below it.
-
-    * `folder`: of a training, or of several.
-    * `references`: also score random legal actions and easy-sjf where the first training validates,
-      in its environment, as points at the first and the last step.
 
     Raises BfenvError if there are none.
     """
@@ -56,15 +52,16 @@ def read_curves(folder: Path, references: bool = False) -> list[Point]:
                 points.append(Point(label, each["seed"], steps, *scores))
     if not points:
         raise BfenvError(f"{folder}: no validation scores found; is it a folder of `bfenv train`?")
-    if references:
-        ends = min(point.steps for point in points), max(point.steps for point in points)
-        for name, score in _references(find_settings(str(found[0] / "settings.yaml"))).items():
-            points += [Point(name, 0, steps, *score[:2]) for steps in ends]
     return points
 
 
-def _references(settings: TrainSettings) -> dict[str, Score]:
-    """Return the scores of random legal actions and of easy-sjf, which act in the environment."""
+def reference_points(folder: Path, points: list[Point]) -> list[Point]:
+    """Score random legal actions and easy-sjf in the environment of a folder's first training.
+
+    Both are points at the first and the last step of `points`.
+    """
+    path = min(path.parent for path in folder.rglob("progress.csv"))
+    settings = find_settings(str(path / "settings.yaml"))
     if settings.algo == "es":  # validates on all traces, each from an empty machine
         own = {**settings.environment, "warmup_jobs": 0}
         settings = replace(settings, environment=own, validation_traces=10**6)
@@ -75,7 +72,9 @@ def _references(settings: TrainSettings) -> dict[str, Score]:
             mask[:, :-1], seen["queue"][..., JOB_ESTIMATE], np.inf
         ).argmin(axis=1),
     }
-    return {name: validation.score(choose) for name, choose in choices.items()}
+    ends = min(point.steps for point in points), max(point.steps for point in points)
+    scores = {name: validation.score(choose) for name, choose in choices.items()}
+    return [Point(name, 0, step, *scores[name][:2]) for name in scores for step in ends]
 
 
 def curves_csv(points: list[Point]) -> str:
@@ -106,8 +105,8 @@ def _figure(points: list[Point]) -> "Figure":
             seeds = len({point.seed for point in own})
             axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
             name = f"{label}, {seeds} seeds" if seeds > 1 else label
-            name *= column == "ratio"  # each once in the legend
-            axes.plot(steps, list(map(np.median, values)), label=name)
+            once = name if column == "ratio" else None  # in the legend, of both panels
+            axes.plot(steps, list(map(np.median, values)), label=once)
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
         axes.set_yscale("log")

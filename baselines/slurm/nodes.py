@@ -165,23 +165,15 @@ def pick(nodes, size):
             nodes.run_size[runs - 1] += usable
             last = node
     while size > 0:
-        best = -1
-        for run in range(runs):
+        best, held = -1, 0
+        for run in range(runs):  # the smallest that is enough, or else the largest
             this = nodes.run_size[run]
-            if this > 0 and (best < 0 or _is_better(this, nodes.run_size[best], size)):
-                best = run
+            if size <= this < held if held >= size else this > held:
+                best, held = run, this
         if best < 0:
             return
-        size = _take_run(nodes, nodes.run_begin[best], nodes.run_size[best], size)
+        size = _take_run(nodes, nodes.run_begin[best], held, size)
         nodes.run_size[best] = 0
-
-
-@inlined
-def _is_better(this, best, size):
-    """Tell whether a run of `this` processors is to be taken before one of `best`."""
-    if this >= size:
-        return best < size or this < best
-    return best < size and this > best
 
 
 @kernel

@@ -27,13 +27,14 @@ def curves(
       bfenv train curves runs --out curves.png
       bfenv train curves runs --data curves.csv
     """
-    from bfenv.agents.training.curves import curves_csv, draw_curves, read_curves
+    from bfenv.agents.training.curves import curves_csv, draw_curves, read_curves, reference_points
     from bfenv.core.files import write_atomically
 
     for path in (out, data):
         if path is not None:
             check_new(path, force)
-    points = read_curves(folder, references=True)
+    points = read_curves(folder)
+    points += reference_points(folder, points)
     text = curves_csv(points)
     if data is not None:
         write_atomically(data, text.encode())
