@@ -9,6 +9,7 @@ the search is a policy like any other. Units with tanh give the same orders: tan
 """
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -159,7 +160,8 @@ def import_cma() -> Any:
     Raises BfenvError if it is not installed.
     """
     try:
-        import cma
+        with warnings.catch_warnings(action="ignore"):  # of matplotlib, which nothing here needs
+            import cma
     except ImportError:
         raise BfenvError("the method cma-es needs `pip install 'bfenv[search]'`") from None
     return cma

@@ -10,12 +10,12 @@ from tests.site.conftest import write_site
 
 
 def test_all_policies(run):
-    """Without --policy, every registered policy is compared, the best one first."""
+    """Without --policy, every policy is compared: the best first, those that starve jobs last."""
     status, out, _ = run("evaluate")
     assert status == 0
     for policy in bfenv.policies():
         assert re.search(rf"^ ?{re.escape(policy)} ", out, re.M)
-    assert out.index("\n easy ") < out.index("\n fcfs ")
+    assert out.index("\n easy ") < out.index("\n easy-sjf ") < out.index("\n fcfs ")
 
 
 def test_requested_starts(run):

@@ -12,6 +12,7 @@ import numpy as np
 from bfenv.analysis.placement import Placed
 from bfenv.analysis.plots.figure import ABOUT, INK
 from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, draw_hatching
+from bfenv.core.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ def is_large(scenes: Sequence[Scene]) -> bool:
 def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
     """Return (k,) instants in seconds, ascending, and the use of each class, small jobs first."""
     ends = _class_ends(one)
-    labels = [f"jobs of up to {ends[0]:,} processors", f"up to {ends[1]:,}", "larger jobs"]
+    labels = [f"jobs of up to {counted(ends[0], 'processor')}", f"up to {ends[1]:,}", "larger jobs"]
     jobs = [run.job for run in one.runs]
     size, which = one.schedule.trace.jobs.size[jobs], size_class(one, jobs)
     begin, end = np.clip(
