@@ -44,8 +44,8 @@ def record_dataset(
 ) -> str:
     """Play episodes with the seeds 0, 1, ... into a data set of Minari; return its name.
 
-    Sets MINARI_DATASETS_PATH, so that `minari.load_dataset` finds it. The infos are those of the
-    environment. The mask of observation i is `episode.infos["action_mask"][i]`.
+    The function sets MINARI_DATASETS_PATH, where `minari.load_dataset` looks. An episode keeps the
+    infos of the environment: the mask of observation i is `episode.infos["action_mask"][i]`.
 
     * `agent`: a policy, see `bfenv.find_policy`, or what `open_agent` takes, such as "random".
     * `folder`: of data sets; it is made if it does not exist.

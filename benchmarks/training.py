@@ -30,7 +30,7 @@ def measure_training(
     Args:
         repeat: Number of updates.
         preset: A name or a file for `find_settings`. Its learning rate stays constant.
-        threads: Of torch, instead of those of the preset.
+        threads: How many threads torch uses; None for the number in the preset.
 
     Yields:
         Steps per second.

@@ -160,8 +160,8 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
     The header of the log names the partitions. A job without one is in the default partition of
     the site. If the log has no groups, all jobs have the same account.
 
-    Raises PolicyError if partitions have no names, or not those of the site, or a job is larger
-    than its partition.
+    Raises PolicyError if a partition has no name or the site has no such partition, or if a job is
+    larger than its partition.
     """
     columns = np.zeros((3, len(trace)), dtype=np.int64)
     records = np.full((len(trace), len(FIELDS)), -1.0) if trace.records is None else trace.records
@@ -202,7 +202,7 @@ def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int 
 
     Args:
         parameters: SchedulerParameters of slurm.conf, as in "bf_max_job_test=50,bf_window=2880".
-            With `conf`, they count instead of those of the same names there.
+            They override those of `conf`.
         conf: Path of a site's slurm.conf: its nodes, partitions, priorities and
             SchedulerParameters.
         cores_per_node: Without `conf`: processors of a node. Jobs share nodes, but a reservation

@@ -27,7 +27,7 @@ def logged_schedule(trace: Trace) -> Schedule | None:
         trace: The trace of a log.
 
     Returns:
-        None if the log has no waits, or if submit times or sizes are no longer those of the log.
+        None if the log has no waits, or if the trace has other submit times or sizes than the log.
     """
     if trace.records is None:
         return None

@@ -19,7 +19,7 @@ HANDLER = "bfenv-similar"
 
 
 def _similar(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands for the characters that an encoding lacks, and where to go on."""
+    """Replace the characters that an encoding lacks; also return where the next ones begin."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]

@@ -99,9 +99,9 @@ class EnvSettings(TypedDict, total=False):
         int | str,
         Setting(
             "chosen",
-            'whose reservations no start may delay: "chosen" for that of the head which the agent '
-            "names, a number for those of so many of the oldest waiting jobs (1 as in EASY, 0 for "
-            'none), "all" for those of all.',
+            'which jobs have reservations that no start may delay: "chosen" for the head, which '
+            "the agent names; a number n for the n oldest waiting jobs (1 as in EASY, 0 for none); "
+            '"all" for all waiting jobs.',
         ),
     ]
     idle: Annotated[

@@ -26,7 +26,7 @@ def rows_by_run(rows: Iterable[Row]) -> Rows:
 def reference_row(row: Row, rows: Rows) -> Row | None:
     """Return the reference's row on the same jobs as a row, or None.
 
-    Where the reference has one seed only, its row stands for all seeds.
+    If the reference ran with one seed only, that row is compared with the rows of all seeds.
     """
     for seed in (row.seed, 0):
         other = rows.get((REFERENCE, row.workload, seed))

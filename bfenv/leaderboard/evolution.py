@@ -44,7 +44,7 @@ PROBE = "lublin:procs=32,jobs=60,load=1.0,seed=11"  # of the first stage
 SHAKE = 5 * MINUTE
 SCALES = 0.9, 1.1  # of runtimes
 LONGEST = 5  # jobs that are shown
-# Of the first stages, below those of the last; the files of a task have them as thresholds
+# Scores of the first two stages, below any of the last. The files of a task use them as thresholds.
 PASSED, OF_WINDOWS = 0.01, 0.1
 TASK, SPLIT = "task.json", "train"
 KEYS = "workloads", "windows", "window_jobs", "sandbox", "salt"  # of TASK

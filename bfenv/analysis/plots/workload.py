@@ -1,8 +1,7 @@
 """A workload on one page: runtimes, estimates, sizes and arrivals.
 
-The pictures are those of the literature on workloads: the distributions of runtimes and estimates
-of Tsafrir (JSSPP 2010), Figure 8, and the popular estimates of Zotkin, Keleher and Perkovic (2000),
-Figure 11.
+Two of the pictures follow papers. Tsafrir (JSSPP 2010), Figure 8, has the distributions of runtimes
+and estimates; Zotkin, Keleher and Perkovic (2000), Figure 11, has the popular estimates.
 """
 
 from pathlib import Path
