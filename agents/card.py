@@ -75,7 +75,7 @@ class Card:
     def score_cells(self) -> list[tuple[str, ...]]:
         """Return texts for each score: where, load (of policies), ratio, range, longest wait, mean.
 
-        The mean wait stands beside EASY's, of policies alone.
+        The mean wait stands beside EASY's.
         """
         cells: list[tuple[str, ...]] = []
         for score in self.scores:
@@ -85,8 +85,8 @@ class Card:
             ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
             wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
             means = [score[name] for name in ("mean_wait", "easy_mean_wait") if name in score]
-            mean = [" / ".join(map(format_duration, means))] if self.kind == POLICY else []
-            cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", *mean))
+            mean = " / ".join(map(format_duration, means))
+            cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", mean))
         return cells
 
     def training_lines(self) -> list[str]:

@@ -12,6 +12,7 @@ from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import OUTCOME, Outcome, outcome_over, score_policies
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import STARVES
+from bfenv.baselines.registry import simulate
 from bfenv.core.durations import MINUTE
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
@@ -101,11 +102,16 @@ def score_network(
         metrics = play_traces(
             envs, range(len(traces)), lambda seen, mask: agent.predict(seen, action_masks=mask)[0]
         )
+        usual = [float(simulate(trace, "easy").wait.mean()) for trace in traces]
+        outcomes = [
+            Outcome(*outcome_over(*(own[name] for name in OUTCOME))[:2], own["mean_wait"], mean)
+            for own, mean in zip(metrics, usual, strict=True)
+        ]
         for k, load in enumerate(loads):
-            own = metrics[k * shakes : (k + 1) * shakes]
+            own = slice(k * shakes, (k + 1) * shakes)
             score = {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
-            score |= summary([outcome_over(*(each[name] for name in OUTCOME)) for each in own])
-            score["outside_window"] = float(np.mean([each["outside_window"] for each in own]))
+            score |= summary(outcomes[own])
+            score["outside_window"] = float(np.mean([m["outside_window"] for m in metrics[own]]))
             scores.append(score)
             done(score)
     return scores

@@ -12,6 +12,11 @@ are measured on the scale log(wait + 1 min), on which a factor weighs the same f
 day. No correction goes beyond both the futures and the longest wait that followed one of these
 forecasts.
 
+Where the site does not run the policy that is assumed, least squares can tell part of an error from
+the same quantities. If this makes the errors of earlier forecasts smaller, those of each of BLOCKS
+told from the others, forecasts are also corrected after they have been moved by the error to
+expect, and the quantiles of both are averaged (Lichtendahl, Grushka-Cockayne and Winkler 2013).
+
 A job that has not started yet counts as one that starts now: nothing later is known.
 """
 
@@ -24,10 +29,12 @@ from numpy.typing import ArrayLike
 from bfenv.core.durations import MINUTE
 
 LEVELS = (np.arange(40) + 0.5) / 40  # of the quantiles that are corrected
-MIDDLE, UPPER = 20, 36  # of these, by which forecasts resemble each other
+LOWER, MIDDLE, UPPER = 4, 20, 36  # of these
 NEIGHBOURS = 80
-WAITED = 0.3  # weight of the wait so far in how much forecasts resemble each other
-REQUEST = 0.5  # of each power of two between sizes, and between limits
+# How much differences of `_features` count: of three quantiles, the wait so far, size and limit
+ALIKE = np.array([0, 1, 1, 0.3, 0.5, 0.5])
+BLOCKS = 10  # of moments, one after the other
+SMALLER = 0.95  # what may be left of errors at most, beside what all have in common
 FEWEST = 20  # moments of earlier forecasts, without which nothing is corrected
 FIRST = 100  # the first job of a log that may be the moment of an earlier forecast
 
@@ -80,31 +87,75 @@ def corrected(
         time: Now, in seconds.
     """
     wait = np.minimum(start, time) - past.moment
-    known = past.moment < time
+    known = (past.moment < time) & np.isfinite(past.quantiles).all(axis=1)
     own = quantiles_of(samples)
     count = samples.shape[1]
     result = samples.copy()
-    for i, quantiles in enumerate(own):
-        alike = np.flatnonzero(known & ((past.waited == 0) == (waited[i] == 0)))
-        moments = np.unique(past.moment[alike])
-        if len(moments) < FEWEST or not np.isfinite(quantiles).all():
+    for is_new in (True, False):
+        jobs = np.flatnonzero(((waited == 0) == is_new) & np.isfinite(own).all(axis=1))
+        alike = np.flatnonzero(known & ((past.waited == 0) == is_new))
+        came, moment = log_scale(wait[alike]), past.moment[alike]
+        if not len(jobs) or len(np.unique(moment)) < FEWEST:
             continue
-        there, here = log_scale(past.quantiles[alike]), log_scale(quantiles)
-        distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
-        distance += WAITED * np.abs(log_scale(past.waited[alike]) - log_scale(waited[i]))
-        others = np.log2(past.request[alike] / request[i])
-        distance += REQUEST * np.abs(others).sum(axis=1)
-        order = np.argsort(distance, kind="stable")
-        closest = np.unique(past.moment[alike[order]], return_index=True)[1]  # of each moment
-        nearest = order[np.sort(closest)[:NEIGHBOURS]]
-        came = log_scale(wait[alike[nearest]])
-        errors = np.sort(came[:, None] - there[nearest], axis=0)
-        rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
-        moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
-        moved = np.minimum(moved, max(came.max(), here.max()))
-        values = np.maximum(0, np.expm1(moved) * MINUTE)
-        result[i] = np.interp((np.arange(count) + 0.5) / count, LEVELS, values)
+        there, here = log_scale(past.quantiles[alike]), log_scale(own[jobs])
+        rows = _features(there, past.waited[alike], past.request[alike])
+        others = _features(here, waited[jobs], request[jobs])
+        errors, expected = _expected_errors(rows, came - there[:, MIDDLE], moment, others)
+        for i, quantiles, row, error in zip(jobs, here, others, expected, strict=True):
+            distance = np.abs(rows - row) @ ALIKE
+            moved = _moved(quantiles, there, came, distance, moment)
+            if errors.any():
+                distance += np.abs(errors - error)
+                second = _moved(quantiles + error, there + errors[:, None], came, distance, moment)
+                moved = (moved + second) / 2
+            values = np.maximum(0, np.expm1(moved) * MINUTE)
+            result[i] = np.interp((np.arange(count) + 0.5) / count, LEVELS, values)
     return result
+
+
+def _moved(
+    here: np.ndarray, there: np.ndarray, came: np.ndarray, distance: np.ndarray, moment: np.ndarray
+) -> np.ndarray:
+    """Move each quantile of a forecast as the closest earlier ones would have had to be moved.
+
+    * `here`: (LEVELS,) of the forecast.
+    * `there`, `came`, `distance`, `moment`: (n, LEVELS) and (n,), of earlier ones.
+    """
+    order = np.argsort(distance, kind="stable")
+    closest = np.unique(moment[order], return_index=True)[1]  # of each moment
+    nearest = order[np.sort(closest)[:NEIGHBOURS]]
+    errors = np.sort(came[nearest, None] - there[nearest], axis=0)
+    rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
+    moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
+    return np.minimum(moved, max(came[nearest].max(), here.max()))
+
+
+def _expected_errors(
+    rows: np.ndarray, error: np.ndarray, moment: np.ndarray, others: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the errors to expect of earlier forecasts and of others, (n,) and (k,); 0 if unknown.
+
+    * `rows`, `others`: (n, len(ALIKE)) and (k, len(ALIKE)) of them.
+    * `error`, `moment`: (n,) of the earlier ones.
+    """
+    left = np.column_stack([np.ones(len(rows)), rows])
+    moments, order = np.unique(moment, return_inverse=True)
+    block = order * BLOCKS // len(moments)
+    expected = np.empty(len(error))
+    for own in range(BLOCKS):  # from all other blocks
+        fitted = np.linalg.lstsq(left[block != own], error[block != own], rcond=None)[0]
+        expected[block == own] = left[block == own] @ fitted
+    if np.abs(error - expected).mean() > SMALLER * np.abs(error - np.median(error)).mean():
+        return np.zeros(len(rows)), np.zeros(len(others))
+    fitted = np.linalg.lstsq(left, error, rcond=None)[0]
+    within = others.clip(rows.min(axis=0), rows.max(axis=0))
+    return expected, fitted[0] + within @ fitted[1:]
+
+
+def _features(quantiles: np.ndarray, waited: np.ndarray, request: np.ndarray) -> np.ndarray:
+    """Return by what forecasts resemble each other, (n, len(ALIKE)), on logarithmic scales."""
+    some = quantiles[:, [LOWER, MIDDLE, UPPER]]
+    return np.column_stack([some, log_scale(waited), np.log2(request)])
 
 
 def log_scale(seconds: ArrayLike) -> np.ndarray:

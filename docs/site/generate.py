@@ -132,7 +132,7 @@ def _card(name: str) -> str:
     if card.kind == NETWORK:
         traces = sorted({span.trace for span in card.trained_on})
         trained = f"{len(card.trained_on)} traces: {', '.join(traces)}"
-        columns = (SCORES[0], *SCORES[2:5])
+        columns = (SCORES[0], *SCORES[2:])
     return "\n".join(
         (
             f"## agent:{name}\n",

@@ -158,7 +158,8 @@ def test_correction():
     assert np.allclose(found[0, inner], 2 * spread[inner], rtol=0.03)
     far = past._replace(request=2 * past.request)
     twice = PastForecasts(*map(np.concatenate, zip(past, far, strict=True)))
-    both = corrected(samples, none, one, twice, np.append(start, 9 * start), 10**7)
+    other = np.where(np.arange(count) % 2, 9 * start, start // 9)
+    both = corrected(samples, none, one, twice, np.append(start, other), 10**7)
     assert np.array_equal(both, found)
     few = PastForecasts(*(np.repeat(column[:10], 3, axis=0) for column in past))
     again = np.repeat(start[:10], 3)
@@ -167,6 +168,26 @@ def test_correction():
         corrected(samples, none + 5, one, past, start, 10**7), samples
     )  # has waited
     assert len(LEVELS) == quantiles_of(samples).shape[1]
+
+
+@pytest.mark.parametrize("by_size", [True, False])
+def test_expected_errors(monkeypatch, by_size):
+    """Errors that grow with the size narrow a forecast; those by chance leave it as it is."""
+    generator = np.random.default_rng(1)
+    count, samples = 200, np.sort(generator.uniform(1e4, 2e4, (1, 300)))
+    size = 2 ** generator.integers(0, 7, count)
+    past = PastForecasts(
+        np.arange(count), np.arange(count), np.zeros(count, int),
+        np.column_stack([size, np.full(count, 3600)]),
+        np.repeat(quantiles_of(samples), count, axis=0),
+    )  # fmt: skip
+    longer = size if by_size else generator.permutation(size)
+    start = (generator.choice(samples[0], count) * longer).astype(int)
+    arguments = samples, np.zeros(1, int), np.array([[8, 3600]]), past, start, 10**9
+    found = corrected(*arguments)
+    monkeypatch.setattr("bfenv.site.past_forecasts.SMALLER", 0)
+    low, high = (corrected(*arguments) / found)[0, [30, 270]]
+    assert low < 0.8 and high > 1.2 if by_size else low == high == 1
 
 
 def test_past_moments():

@@ -114,11 +114,10 @@ def show_agent(
         for span in card.validated_on:
             print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     print()
-    columns = ["scored on", "load", "ratio", "lowest to highest", "longest\nwait"]
-    if card.kind == POLICY:
-        columns.append("mean wait\n/ EASY's")
-    else:
-        columns.remove("load")
+    load = ["load"] if card.kind == POLICY else []
+    columns = [
+        "scored on", *load, "ratio", "lowest to highest", "longest\nwait", "mean wait\n/ EASY's"
+    ]  # fmt: skip
     show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
     for failure in card.failures:
         show.prose(f"! {failure}")
