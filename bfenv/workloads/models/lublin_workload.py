@@ -89,7 +89,7 @@ def lublin(
     if modal:
         if jobs < modal_estimates.FEWEST_JOBS:  # estimates of a long sample are cut to a short one
             runtime = np.concatenate([runtime, draw(LONG - jobs).runtime])
-        estimate, runtime = modal_estimates.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
+        estimate = modal_estimates.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
     trace = make_trace(
         sample.submit - sample.submit[0],
         sample.size,

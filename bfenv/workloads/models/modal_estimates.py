@@ -48,7 +48,7 @@ RANKS_OF_TRACES = (
 
 def tsafrir(
     runtime: np.ndarray, rng: np.random.Generator, *, emax: int, emax_share: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
     """Draw modal estimates.
 
     Few jobs show few values: cut the estimates of a short sample from those of a long one.
@@ -56,15 +56,14 @@ def tsafrir(
     Raises WorkloadError if an argument is out of range, or if there are more long jobs than long
     estimates.
 
-    * `runtime`: (n,) int seconds, n > 226.
+    * `runtime`: (n,) int seconds, n > 226; what is longer than emax counts as emax.
     * `rng`: Source of all randomness.
     * `emax`: longest estimate allowed, int seconds > 5700. Real machines had 4 to 60 hours.
     * `emax_share`: share of the jobs whose estimate is emax, above 0 and below 0.89. A larger share
       makes estimates worse. None is 0.217, with emax the most popular value; real machines had 0.10
       to 0.27.
 
-    Returns the estimates, (n,) int64 seconds, 1 .. emax, and the runtimes, (n,) int64 seconds, cut
-    to emax where they were longer.
+    Returns the estimates, (n,) int64 seconds, 1 .. emax.
     """
     runtime = check_seconds("runtime", runtime)
     jobs = runtime.size
@@ -87,8 +86,7 @@ def tsafrir(
     share = np.concatenate([percent[rank - 1], rng.permutation(tail_percent(len(tail)))])
     counts = job_counts(share, jobs, keep_first=emax_share is not None)
 
-    runtime = np.minimum(runtime, emax)
-    return deal(runtime, np.repeat(value, counts), rng), runtime
+    return deal(np.minimum(runtime, emax), np.repeat(value, counts), rng)
 
 
 def number_of_values(jobs: int) -> int:

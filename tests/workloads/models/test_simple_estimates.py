@@ -23,19 +23,15 @@ from tests.workloads.refusals import refused
 def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, cap, seed):
     runtime, rng = np.array(runtime, dtype=np.int64), np.random.default_rng(seed)
     longest = {
-        "exact": runtime,
         "deterministic": runtime * factor,
         "zotkin": 2 * runtime * factor,
         "tsafrir": runtime * factor,
-        "doubled": 2 * runtime,
         "phi": np.maximum(runtime, cap),
     }
     drawn = {
-        "exact": estimates.exact(runtime),
         "deterministic": estimates.deterministic(runtime, factor),
         "zotkin": estimates.uniform(runtime, rng, factor, "zotkin"),
         "tsafrir": estimates.uniform(runtime, rng, factor, "tsafrir"),
-        "doubled": estimates.doubled(runtime),
         "phi": estimates.phi(runtime, rng, share, cap),
     }
     for name, estimate in drawn.items():
@@ -47,10 +43,8 @@ def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, ca
 
 def test_a_tenth_more_is_a_tenth_more():
     runtime = np.array([0, 1, 3, 10, 1000])
-    assert estimates.exact(runtime).tolist() == [1, 1, 3, 10, 1000]
     assert estimates.deterministic(runtime, 1.1).tolist() == [1, 1, 3, 11, 1100]
     assert estimates.deterministic(runtime, 1).tolist() == [1, 1, 3, 10, 1000]
-    assert estimates.doubled(runtime).tolist() == [1, 2, 6, 20, 2000]
 
 
 @pytest.mark.parametrize("factor", [1, 2, 10])
@@ -97,8 +91,8 @@ def test_phi_cuts_at_a_day_but_never_below_the_runtime():
         (lambda r, g: estimates.uniform(r, g, 2, "other"), ["convention", "'other'"]),
         (lambda r, g: estimates.phi(r, g, 1.1), ["exact_share", "1.1"]),
         (lambda r, g: estimates.phi(r, g, math.nan), ["exact_share", "nan"]),
-        (lambda r, g: estimates.exact(r / 2), ["runtime", "float64"]),
-        (lambda r, g: estimates.doubled(-r), ["estimate", "-2"]),
+        (lambda r, g: estimates.deterministic(r / 2, 1), ["runtime", "float64"]),
+        (lambda r, g: estimates.deterministic(-r, 1), ["runtime", "-2"]),
     ],
 )
 def test_bad_argument(call, named):
