@@ -188,15 +188,12 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
         -shake_seconds, shake_seconds, len(trace), endpoint=True
     )
     origin = int(submit.min() - jobs.submit[0])
-    moved = _resubmitted(trace, submit - origin)
-    order = np.argsort(submit, kind="stable")
-    return replace(
+    return select_jobs(
         trace,
-        jobs=Jobs(*(values[order] for values in moved)),
-        runtime=trace.runtime[order],
+        _resubmitted(trace, submit - origin),
+        np.argsort(submit, kind="stable"),
         name=f"{trace.name}+shaken-{shake_seconds}",
         time_of_day=(trace.time_of_day + origin) % DAY,
-        records=None if trace.records is None else trace.records[order],
         outages=_moved(trace, 1.0, -origin),
     )
 
@@ -267,6 +264,18 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     if first >= last:
         raise WorkloadError(f"{trace.name}: no job in the split {split!r}")
     return first, last
+
+
+def select_jobs(trace: Trace, jobs: Jobs, those: np.ndarray, **changes: Any) -> Trace:
+    """Return the trace of some of its jobs, in some order; time 0 stays.
+
+    * `jobs`: what all jobs of the trace request: `trace.jobs`, or a change of them.
+    * `those`: the jobs to take, as an index.
+    * `**changes`: other fields of the trace.
+    """
+    taken = {"jobs": Jobs(*(values[those] for values in jobs)), "runtime": trace.runtime[those]}
+    records = None if trace.records is None else trace.records[those]
+    return replace(trace, **{**taken, "records": records, **changes})
 
 
 def _jobs_before(trace: Trace, percent: int) -> int:
