@@ -169,8 +169,7 @@ def open_sacct(
     counts: Counter[str] = Counter()
     continues = rows.continues if names[0] == "JobID" and len(names) - 1 in free else None
     whole = join_lines(lines, rows.is_whole, rows.begins, counts, continues)
-    submitted = "Eligible" if eligible else "Submit"
-    notes = _notes("sacct", resource, submitted)
+    notes = _notes("sacct", resource, eligible)
     labels = _labels("ElapsedRaw" in names, "TimelimitRaw" in names)
     return Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
 
@@ -213,7 +212,8 @@ def _known(path: str | os.PathLike[str], given: Sequence[str], resource: str) ->
     return names
 
 
-def _notes(what: str, resource: str, submitted: str) -> list[str]:
+def _notes(what: str, resource: str, eligible: bool) -> list[str]:
+    submitted = "Eligible" if eligible else "Submit"
     return [
         f"made of Slurm accounting ({what})",
         f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
@@ -275,7 +275,7 @@ def _open_json(path: str | os.PathLike[str], sizes: Sizes, resource: str, eligib
             raise ValueError("a job must be an object")
         return read_fields(_json_fields(job), sizes, eligible)
 
-    notes = _notes("sacct --json", resource, "Eligible" if eligible else "Submit")
+    notes = _notes("sacct --json", resource, eligible)
     return Log(
         enumerate(jobs, start=1), parse, Counter(), notes, encoding, _labels(True, True),
         limit_unit=MINUTE, has_epochs=True,

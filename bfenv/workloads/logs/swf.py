@@ -310,17 +310,14 @@ def _records(trace: Trace, block: slice, first: int) -> np.ndarray:
     jobs = trace.jobs
     own_submit, own_size = jobs.submit[block] - jobs.submit[0] + first, jobs.size[block]
     own_runtime, own_estimate = trace.runtime[block], jobs.estimate[block]
-    if trace.records is None:
+    if trace.records is not None:
+        records = trace.records[block].copy()
+    else:
         records = np.full((len(own_size), len(at.FIELDS)), -1.0)
         records[:, at.JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
-        records[:, at.SUBMIT] = own_submit
-        records[:, at.RUNTIME] = own_runtime
         records[:, at.ALLOCATED] = records[:, at.REQUESTED] = own_size
-        records[:, at.ESTIMATE] = own_estimate
         user = jobs.user[block]
         records[:, at.USER] = np.where(user < 0, -1, user + 1)
-        return records
-    records = trace.records[block].copy()
     submit, size, runtime, estimate = requests_in(records)
     estimate = np.where(estimate > 0, estimate, runtime)
     changed = submit != own_submit

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import ReaderOptions, convert
+from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Ambiguous, Log, Record
 from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
 
@@ -52,7 +52,8 @@ def read_columns(
     mapping: Mapping[str, str],
     *,
     delimiter: str | None = None,
-    **options: Unpack[ReaderOptions],
+    processors: int | None = None,
+    **options: Unpack[CommonOptions],
 ) -> Trace:
     r"""Return the jobs of a table: text with a line of column names, or Parquet.
 
@@ -71,7 +72,8 @@ def read_columns(
             account, queue, partition, cluster, nodes, and job, its id. Other columns are ignored.
         delimiter: One character. None chooses that of , ; tab | which is most frequent in the first
             line.
-        **options: As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+        processors: Processors of the machine.
+        **options: As in `read_sacct`: timezone, selection, longest, overrun, on_error.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -89,13 +91,6 @@ def read_columns(
         >>> trace.runtime
         array([60, 30])
     """
-    return convert(path, open_columns(path, mapping, delimiter), **options)
-
-
-def open_columns(
-    path: str | os.PathLike[str], mapping: Mapping[str, str], delimiter: str | None = None
-) -> Log:
-    """Open a table as `read_columns` reads it."""
     unknown = [field for field in mapping if field not in FIELDS]
     if unknown:
         raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
@@ -107,16 +102,16 @@ def open_columns(
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
-        rows = _parquet_rows(path, mapping)
-        return Log(
-            rows, partial(_record, list(mapping)), Counter(), NOTES, labels=LABELS, has_gaps=True
-        )
-    lines, encoding = numbered_lines(path)
-    header = next(lines)[1]
-    delimiter = delimiter or guess_delimiter(header)
-    names = _names(path, header, delimiter)
-    find_columns(path, names, mapping)
-    return open_rows(lines, encoding, header, names, delimiter, mapping)
+        rows, parse = _parquet_rows(path, mapping), partial(_record, list(mapping))
+        log = Log(rows, parse, Counter(), NOTES, labels=LABELS, has_gaps=True)
+    else:
+        lines, encoding = numbered_lines(path)
+        header = next(lines)[1]
+        delimiter = delimiter or guess_delimiter(header)
+        names = _names(path, header, delimiter)
+        find_columns(path, names, mapping)
+        log = open_rows(lines, encoding, header, names, delimiter, mapping)
+    return convert(path, log, processors=processors, **options)
 
 
 def open_rows(

@@ -39,12 +39,7 @@ def read_lines(path: str | os.PathLike[str], encoding: str | None = None) -> tup
     log: a small file must not fill the memory.
     """
     text, encoding = _decoded(read_bytes(Path(path)), encoding)
-    count = text.count("\n")
-    if count > FEW and count * SHORTEST > len(text):
-        raise WorkloadError(
-            f"{path}: {count:,} lines of less than {SHORTEST} characters on average, "
-            "which no log has"
-        )
+    _check_length(path, text, text.count("\n"), "lines")
     lines = text.split("\n")
     del text
     if max(map(len, lines)) > LONGEST:
@@ -60,12 +55,7 @@ def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
     file is not JSON; or if it has more values than any log: decoded, they could fill the memory.
     """
     text, encoding = _decoded(read_bytes(Path(path)))
-    values = sum(map(text.count, "[{,"))
-    if values > FEW and values * SHORTEST > len(text):
-        raise WorkloadError(
-            f"{path}: {values:,} values of less than {SHORTEST} characters on average, "
-            "which no log has"
-        )
+    _check_length(path, text, sum(map(text.count, "[{,")), "values")
     try:
         return json.loads(text), encoding
     except (ValueError, RecursionError) as error:
@@ -220,6 +210,13 @@ def _decoded(data: bytes, encoding: str | None = None, whole: bool = True) -> tu
     if encoding != "utf-8":
         text = data.decode(encoding, errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+
+
+def _check_length(path: str | os.PathLike[str], text: str, count: int, what: str) -> None:
+    """Refuse a text of very many lines or values that are very short on average."""
+    if count > FEW and count * SHORTEST > len(text):
+        short = f"of less than {SHORTEST} characters on average"
+        raise WorkloadError(f"{path}: {count:,} {what} {short}, which no log has")
 
 
 def _begin(path: Path) -> bytes:

@@ -11,7 +11,6 @@ References:
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 
@@ -91,11 +90,9 @@ def tsafrir(
 
 def number_of_values(jobs: int) -> int:
     """Count the distinct values of a sample of `jobs` jobs, head and tail."""
-    for (left, low), (right, high) in pairwise(VALUES_OF_JOBS):
-        if jobs <= right:
-            run, rise = right - left, high - low
-            return low + (2 * (jobs - left) * rise + run) // (2 * run)  # half rounds up
-    return VALUES_OF_JOBS[-1][1]
+    known_jobs, known_values = zip(*VALUES_OF_JOBS, strict=True)
+    values = float(np.interp(jobs, known_jobs, known_values))
+    return math.floor(round(values, 9) + 0.5)  # a half may be a little less in binary
 
 
 def head_values(emax: int) -> np.ndarray:
