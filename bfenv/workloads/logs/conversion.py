@@ -70,6 +70,7 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
     "skip" would leave out.
     """
     path, runs, selection = reading.path, reading.runs, reading.selection
+    is_part = bool(selection.partitions) or selection.cluster is not None  # of the nodes
     total, malformed, first = 0, 0, ""
     was_enabled = gc.isenabled()
     gc.disable()  # it would visit all runs again and again, and they have no cycles
@@ -91,7 +92,7 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
                     run = "malformed"
                     malformed, first = malformed + 1, first or f"{path}:{number}: {error}"
             is_taken = selection.has(record)
-            if selection.is_part and record.nodes:
+            if is_part and record.nodes:
                 reading.nodes[0 if is_taken else 1].update(node_names(record.nodes))
             if isinstance(run, rn.Run):
                 runs.append(run)

@@ -1,4 +1,8 @@
-"""The kinds of logs, recognized by their first lines, and one reader of them all."""
+"""The kinds of logs, recognized by their first lines, and one reader of them all.
+
+All functions raise FileNotFoundError if there is no such file, and WorkloadError if it cannot be
+read.
+"""
 
 import os
 import re
@@ -79,8 +83,8 @@ def read_log(
 ) -> Trace:
     """Read the jobs that ran from a log of any kind.
 
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is not such
-    a log, no job is left, an option is out of range, or a line is malformed.
+    Raises WorkloadError also if the file is not such a log, no job is left, an option is out of
+    range, or a line is malformed.
 
     * `path`: the file, gzipped or not.
     * `kind`: a key of KINDS. None recognizes it.
@@ -123,8 +127,8 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 
     With `fields`, those of `read_sacct`, a dump of sacct may be without column names.
 
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is SWF
-    already, or of no known kind; the message says what it is, or shows how it begins.
+    Raises WorkloadError also if the file is SWF already, or of no known kind; the message says what
+    it is, or shows how it begins.
     """
     if table.is_parquet(path):
         return "parquet"
@@ -172,11 +176,7 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 
 
 def refuse_foreign(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that is recognized as something else than a log that can be read.
-
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is; the message
-    says what it is, and what to do.
-    """
+    """Refuse a file that is recognized as something else; the message says what, and what to do."""
     text = "\n".join(first_lines(path))
     for pattern, what, advice in FOREIGN:
         if re.match(pattern, text, re.MULTILINE):
@@ -187,7 +187,5 @@ def may_have_local_times(path: str | os.PathLike[str]) -> bool:
     """Return whether the lines with which a log begins have times without an offset.
 
     Those of Parquet may, as it is not text.
-
-    Raises FileNotFoundError, WorkloadError if the file cannot be read.
     """
     return table.is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))

@@ -1,7 +1,8 @@
 """The modal model of users' runtime estimates, by Tsafrir, Etsion and Feitelson.
 
 Users choose round numbers: twenty "head" values serve 89 % of the jobs, a long "tail" of others the
-rest. The values are then dealt to the jobs at random, never below the runtime.
+rest. The values are then dealt to the jobs at random, never below the runtime. In all functions,
+`rng` is the source of all randomness.
 
 References:
     D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling
@@ -56,7 +57,6 @@ def tsafrir(
     estimates.
 
     * `runtime`: (n,) int seconds, n > 226; what is longer than emax counts as emax.
-    * `rng`: Source of all randomness.
     * `emax`: longest estimate allowed, int seconds > 5700. Real machines had 4 to 60 hours.
     * `emax_share`: share of the jobs whose estimate is emax, above 0 and below 0.89. A larger share
       makes estimates worse. None is 0.217, with emax the most popular value; real machines had 0.10
@@ -206,7 +206,6 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
 
     * `runtime`: (n,) int64 seconds.
     * `estimate`: (n,) int64 seconds, in any order.
-    * `rng`: Source of all randomness.
 
     Returns the estimates in the order of the runtimes, (n,) int64 seconds.
     """

@@ -16,8 +16,6 @@ References:
     Processing (JSSPP), 2010.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from bfenv.core.arguments import check_choice, check_number
@@ -39,10 +37,7 @@ def deterministic(runtime: np.ndarray, factor: float) -> np.ndarray:
 
 
 def uniform(
-    runtime: np.ndarray,
-    rng: np.random.Generator,
-    factor: float,
-    convention: Literal["zotkin", "tsafrir"],
+    runtime: np.ndarray, rng: np.random.Generator, factor: float, convention: str
 ) -> np.ndarray:
     """Draw estimates uniformly, from the runtime up; the factor is from 1 to a million.
 

@@ -429,13 +429,3 @@ def test_bad_argument(argument, value, named):
     arguments = {"runtime": np.ones(300, dtype=np.int64), "emax": 36000, argument: value}
     with refused(WorkloadError, argument, *named):
         estimates.tsafrir(rng=np.random.default_rng(0), **arguments)
-
-
-def test_seed():
-    """The seed determines the estimates."""
-    runtime = lublin.generate(2000, 128, np.random.default_rng(0)).runtime
-    one, same, other = (
-        estimates.tsafrir(runtime, np.random.default_rng(seed), emax=64800) for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one, same)
-    assert not np.array_equal(one, other)

@@ -99,18 +99,3 @@ def test_bad_argument(call, named):
     """An argument out of range is named, with its value."""
     with refused(WorkloadError, *named):
         call(np.array([1, 2]), np.random.default_rng(0))
-
-
-def test_seed():
-    """The seed determines the estimates."""
-    runtime = np.arange(1, 2001)
-
-    def draw(seed):
-        rngs = [np.random.default_rng([seed, k]) for k in range(2)]
-        return estimates.uniform(runtime, rngs[0], 5, "zotkin"), estimates.phi(
-            runtime, rngs[1], 0.2
-        )
-
-    for one, same, other in zip(draw(1), draw(1), draw(2), strict=True):
-        np.testing.assert_array_equal(one, same)
-        assert not np.array_equal(one, other)
