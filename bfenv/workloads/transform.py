@@ -109,16 +109,12 @@ def transformed(
     return trace
 
 
-def is_random(
-    estimates: str = "user",
-    shake_seconds: Any = None,
-    high_priority_share: Any = None,
-    requested_start_share: Any = None,
-    **others: Any,
-) -> bool:
+def is_random(**options: Any) -> bool:
     """Return whether the seed matters with these options of `transformed`."""
-    drawn = (shake_seconds, high_priority_share, requested_start_share)
-    return estimates in rq.RANDOM or any(value is not None for value in drawn)
+    drawn = ("shake_seconds", "high_priority_share", "requested_start_share")
+    return options.get("estimates") in rq.RANDOM or any(
+        options.get(name) is not None for name in drawn
+    )
 
 
 def with_load(trace: Trace, load: float) -> Trace:

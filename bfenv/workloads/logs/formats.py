@@ -6,7 +6,6 @@ read.
 
 import os
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from bfenv.core.arguments import check_choice
@@ -69,18 +68,7 @@ FEWEST = 6  # columns of an accounting log of Slurm
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
 
-def read_log(
-    path: str | os.PathLike[str],
-    kind: str | None = None,
-    *,
-    mapping: Mapping[str, str] | None = None,
-    resource: str = "cores",
-    capacity: str | None = None,
-    fields: str | None = None,
-    delimiter: str | None = None,
-    eligible: bool = False,
-    **options: Any,
-) -> Trace:
+def read_log(path: str | os.PathLike[str], kind: str | None = None, **options: Any) -> Trace:
     """Read the jobs that ran from a log of any kind.
 
     Raises WorkloadError also if the file is not such a log, no job is left, an option is out of
@@ -88,35 +76,27 @@ def read_log(
 
     * `path`: the file, gzipped or not.
     * `kind`: a key of KINDS. None recognizes it.
-    * `mapping`: as in `read_columns`, of csv and parquet.
-    * `resource`, `capacity`, `fields`, `delimiter`, `eligible`: as in `read_sacct`, of sacct; the
-      first two and the last of sacct-json; `resource`, one of "cores", "nodes" and "gpus", and
-      `eligible` of xdmod; `delimiter` of csv.
-    * `**options`: as in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+    * `**options`: as in `read_sacct`: processors, timezone, selection, longest, overrun, on_error;
+      those that the kind has in OWN_OPTIONS; and `fields` where the kind is to be recognized.
+      `mapping` is as in `read_columns`, the others as in `read_sacct`, but `resource` of xdmod is
+      one of "cores", "nodes" and "gpus".
     """
-    kind = find_format(path, fields) if kind is None else kind
+    kind = find_format(path, options.get("fields")) if kind is None else kind
     check_choice("kind", kind, KINDS, error=WorkloadError)
     if kind in ("csv", "parquet"):
         if table.is_parquet(path) is not (kind == "parquet"):
             raise WorkloadError(f"{path} is not a {kind} file")
-        return table.read_columns(path, mapping or {}, delimiter=delimiter, **options)
+        return table.read_columns(path, options.pop("mapping", {}), **options)
     refuse_foreign(path)
     if kind == "sacct-json" and not (begin := first_lines(path)[0]).lstrip().startswith("{"):
         raise WorkloadError(
             f"{path}: not the output of sacct --json: it begins with {begin[:40]!r}"
         )
     if kind in ("sacct", "sacct-json"):
-        return slurm.read_sacct(
-            path,
-            resource=resource,
-            capacity=capacity,
-            fields=fields,
-            delimiter=delimiter,
-            eligible=eligible,
-            **options,
-        )
+        return slurm.read_sacct(path, **options)
     if kind == "xdmod":
-        return convert(path, table.open_xdmod(path, resource, eligible), **options)
+        own = {name: options.pop(name) for name in OWN_OPTIONS["xdmod"] if name in options}
+        return convert(path, table.open_xdmod(path, **own), **options)
     if kind == "pbs":
         return convert(path, pbs.open_pbs(path, options.get("timezone", "UTC")), **options)
     return convert(path, open_lsf(path) if kind == "lsf" else open_sge(path), **options)

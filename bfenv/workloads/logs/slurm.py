@@ -125,23 +125,11 @@ def read_sacct(
     """  # noqa: E501
     taken = options.get("selection", EVERYTHING).partitions
     sizes, processors = sizes_in(resource, capacity, processors, taken)
-    log = open_sacct(path, sizes, resource, fields, delimiter, eligible)
-    return convert(path, log, processors=processors, **options)
-
-
-def open_sacct(
-    path: str | os.PathLike[str],
-    sizes: Sizes,
-    resource: str = "cores",
-    fields: str | None = None,
-    delimiter: str | None = None,
-    eligible: bool = False,
-) -> Log:
-    """Open the output of sacct, see `read_sacct`; `sizes` counts what a job held and requested."""
     lines, encoding = numbered_lines(path)
     first = next(lines)
     if first[1].lstrip().startswith("{"):
-        return _open_json(path, sizes, resource, eligible)
+        log = _open_json(path, sizes, resource, eligible)
+        return convert(path, log, processors=processors, **options)
     given = None if fields is None else [WIDTH.sub("", name.strip()) for name in fields.split(",")]
     own = COMMAND.partition("-o ")[2].split(",")
     is_job = FIRST.match(first[1]) is not None
@@ -171,7 +159,8 @@ def open_sacct(
     whole = join_lines(lines, rows.is_whole, rows.begins, counts, continues)
     notes = _notes("sacct", resource, eligible)
     labels = _labels("ElapsedRaw" in names, "TimelimitRaw" in names)
-    return Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
+    log = Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
+    return convert(path, log, processors=processors, **options)
 
 
 def find_delimiter(line: str) -> str:

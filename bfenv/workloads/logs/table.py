@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
@@ -136,26 +136,16 @@ def open_rows(
     return Log(whole, rows.parse, counts, NOTES, encoding, labels=LABELS, has_gaps=True)
 
 
-class Rows:
-    """The rows of a table that is text, each a record of as many fields as there are columns.
+class Rows(NamedTuple):
+    """The rows of a table that is text, each a record of as many fields as there are columns."""
 
-    The `header` may be repeated; it is "" if there is none. `free` are the columns whose text may
-    have delimiters in it. `record` makes a record of the fields. `is_quoted` is whether quotes hold
-    a field together, and `is_first` whether a text can be the first field.
-    """
-
-    def __init__(
-        self,
-        header: str,
-        delimiter: str,
-        width: int,
-        free: Sequence[int],
-        record: Callable[[Sequence[str]], Record],
-        is_quoted: bool = True,
-        is_first: Callable[[str], bool] = bool,
-    ) -> None:
-        self.header, self.delimiter, self.width, self.free = header, delimiter, width, free
-        self.record, self.is_quoted, self.is_first = record, is_quoted, is_first
+    header: str  # which may be repeated; "" for none
+    delimiter: str
+    width: int  # columns
+    free: Sequence[int]  # columns whose text may have delimiters in it
+    record: Callable[[Sequence[str]], Record]  # of the fields
+    is_quoted: bool = True  # quotes hold a field together
+    is_first: Callable[[str], bool] = bool  # whether a text can be the first field
 
     def split(self, line: str) -> list[str]:
         """Return the fields of a line; wrong quotes are characters like others."""
