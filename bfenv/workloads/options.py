@@ -41,11 +41,8 @@ def convert_options(
 
     Raises WorkloadError if there is no such option, or the value is not what the annotation says.
 
-    * `owner`: what has the options, for messages.
-    * `known`: Parameters by name, see `options_of`.
-    * `options`: values, as text or as Python objects.
-
-    Returns the options that differ from their defaults, sorted by name: equal calls look alike.
+    `owner` is what has the options, for messages; values are text or Python objects. Returns the
+    options that differ from their defaults, sorted by name: equal calls look alike.
     """
     converted = {}
     for option, value in sorted(options.items()):

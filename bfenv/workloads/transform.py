@@ -85,10 +85,14 @@ def transformed(
     }  # fmt: skip
     parameters = {name: value for name, value in optional.items() if value is not None}
     if split != "all":
-        begin, end = split_range(trace, split)
-        trace = trace[begin:end]
+        trace = trace[slice(*split_range(trace, split))]
     if first_job is not None or job_count is not None:
-        trace = _consecutive(trace, first_job or 0, job_count)
+        first = first_job or 0
+        end = len(trace) if job_count is None else first + job_count
+        if not 0 <= first < end <= len(trace):
+            there = f"{trace.name} has jobs 0 to {len(trace) - 1}"
+            raise WorkloadError(f"{there}; got first_job={first}, job_count={job_count}")
+        trace = trace[first:end]
     if estimates != "user" or parameters:
         trace = rq.with_estimates(trace, estimates, seed=seed, **parameters)
     if load is not None:
@@ -265,9 +269,7 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
 def select_jobs(trace: Trace, jobs: Jobs, those: np.ndarray, **changes: Any) -> Trace:
     """Return the trace of some of its jobs, in some order; time 0 stays.
 
-    * `jobs`: what all jobs of the trace request: `trace.jobs`, or a change of them.
-    * `those`: the jobs to take, as an index.
-    * `**changes`: other fields of the trace.
+    `jobs` is what all jobs of the trace request, `those` the index of the ones to take.
     """
     taken = {"jobs": Jobs(*(values[those] for values in jobs)), "runtime": trace.runtime[those]}
     records = None if trace.records is None else trace.records[those]
@@ -282,16 +284,6 @@ def _jobs_before(trace: Trace, percent: int) -> int:
     begin, end = int(submit[0]), int(submit[-1])
     instant = begin - (begin - end) * percent // 100  # rounded up
     return int(np.searchsorted(submit, instant))
-
-
-def _consecutive(trace: Trace, first: int, count: int | None) -> Trace:
-    """Take `count` jobs from `first` on; WorkloadError if they are not all there."""
-    end = len(trace) if count is None else first + count
-    if not 0 <= first < end <= len(trace):
-        raise WorkloadError(
-            f"{trace.name} has jobs 0 to {len(trace) - 1}; got first_job={first}, job_count={count}"
-        )
-    return trace[first:end]
 
 
 def _own_load(trace: Trace) -> float:

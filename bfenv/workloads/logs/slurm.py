@@ -52,6 +52,10 @@ STATUSES = {"COMPLETED": COMPLETED, "CANCELLED": CANCELLED} | dict.fromkeys(
     ),
     FAILED,
 )  # fmt: skip  # any other is not known
+LABELS = {  # what sacct calls the fields
+    "submit": "Submit", "start": "Start", "end": "End", "eligible": "Eligible",
+    "runtime": "ElapsedRaw", "limit": "TimelimitRaw",
+}  # fmt: skip
 KINDS = {"cpu": "cpu", "mem": "mem", "node": "node", "billing": "billing", "gres": "gres/"}
 DELIMITERS = (",", ";", "\t")  # of a dump that may have been through a spreadsheet, with quotes
 CACHE = 1 << 12  # texts; the states of a log are few
@@ -158,7 +162,7 @@ def read_sacct(
     continues = rows.continues if names[0] == "JobID" and len(names) - 1 in free else None
     whole = join_lines(lines, rows.is_whole, rows.begins, counts, continues)
     notes = _notes("sacct", resource, eligible)
-    labels = _labels("ElapsedRaw" in names, "TimelimitRaw" in names)
+    labels = {f: name if name in names else name.removesuffix("Raw") for f, name in LABELS.items()}
     log = Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
     return convert(path, log, processors=processors, **options)
 
@@ -210,14 +214,6 @@ def _notes(what: str, resource: str, eligible: bool) -> list[str]:
     ]
 
 
-def _labels(has_raw_runtime: bool, has_raw_limit: bool) -> dict[str, str]:
-    return {
-        "submit": "Submit", "start": "Start", "end": "End", "eligible": "Eligible",
-        "runtime": "ElapsedRaw" if has_raw_runtime else "Elapsed",
-        "limit": "TimelimitRaw" if has_raw_limit else "Timelimit",
-    }  # fmt: skip
-
-
 def read_fields(fields: Fields, sizes: Sizes, eligible: bool) -> Record:
     """Return the record in the fields of a job, by sacct's name; ValueError if malformed."""
     job, state = fields["JobID"], _state(fields["State"])
@@ -266,7 +262,7 @@ def _open_json(path: str | os.PathLike[str], sizes: Sizes, resource: str, eligib
 
     notes = _notes("sacct --json", resource, eligible)
     return Log(
-        enumerate(jobs, start=1), parse, Counter(), notes, encoding, _labels(True, True),
+        enumerate(jobs, start=1), parse, Counter(), notes, encoding, LABELS,
         limit_unit=MINUTE, has_epochs=True,
     )  # fmt: skip
 

@@ -201,13 +201,8 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
     """Give each job one of the estimates, at random among those not below its runtime.
 
     The longest job comes first and has the least choice; any estimate it leaves suits the others.
-
-    Raises WorkloadError if there are more long jobs than long estimates.
-
-    * `runtime`: (n,) int64 seconds.
-    * `estimate`: (n,) int64 seconds, in any order.
-
-    Returns the estimates in the order of the runtimes, (n,) int64 seconds.
+    Runtimes, estimates and the result, which is in the order of the runtimes, are (n,) int64
+    seconds. Raises WorkloadError if there are more long jobs than long estimates.
     """
     by_length = np.argsort(-runtime, kind="stable")
     left = np.sort(estimate)[::-1]
