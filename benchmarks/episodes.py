@@ -15,7 +15,7 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
 from bfenv.core.durations import MINUTE
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.features import JOB_ESTIMATE, JOB_FITS, JOB_SIZE, LOG_LONGEST
+from bfenv.envs.features import JOB_ESTIMATE, JOB_SIZE, LOG_LONGEST
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
@@ -69,17 +69,17 @@ def score_episodes(count: int, **settings: Unpack[EnvSettings]) -> list[Outcome]
     generator = np.random.default_rng(0)
     found = [
         _play(envs, "random", lambda seen, mask: (generator.random(mask.shape) * mask).argmax(1)),
-        _play(envs, "a score of three weights", _by_score),
+        _play(envs, "a score of two weights", _by_score),
         *(_follow(envs, name) for name in POLICIES),
     ]
     return sorted(found, key=lambda each: -float(each.ratio.mean()))
 
 
 def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
-    """Name the legal job of the lowest log(estimate) + 0.4 log(size), less 3 for one that fits."""
+    """Name the legal job of the lowest log(estimate) + 2 log(size)."""
     queue = seen["queue"].astype(np.float64)
     log_size = np.log(np.maximum(queue[:, :, JOB_SIZE], SMALLEST))
-    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 0.4 * log_size - 3 * queue[:, :, JOB_FITS]
+    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 2 * log_size
     actions: np.ndarray = np.where(mask[:, :-1], value, np.inf).argmin(axis=1)
     return np.where(mask[:, :-1].any(axis=1), actions, mask.shape[1] - 1)
 
