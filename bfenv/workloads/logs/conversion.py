@@ -178,8 +178,6 @@ def convert(
         sel.write_ids(selection.ids, runs)
     if selection.users is not None:
         sel.write_users(selection.users, runs)
-    records.flags.writeable = False
-    user = records[:, swf.USER]
     notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
     notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
     return make_trace(
@@ -188,7 +186,7 @@ def convert(
         runtime,
         processors,
         estimate=estimate,
-        user=np.where(user > 0, user - 1, -1),
+        user=records[:, swf.USER],
         name=Path(path).name.split(".")[0],
         cleaning=cl.Imported(
             **{why: count for why, count in counts.items() if count},

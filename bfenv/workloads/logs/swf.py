@@ -20,7 +20,7 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.markers import YEAR
@@ -107,17 +107,13 @@ def read_swf(
     records = records[jobs]
     known = read_outages(header, int(submit[0]), processors)
     user = records[:, at.USER]
-    trace = Trace(
-        Jobs(
-            submit=submit - submit[0],
-            size=size,
-            estimate=estimate,
-            user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
-            priority=np.zeros(len(jobs), dtype=np.int64),
-            requested_start=np.zeros(len(jobs), dtype=np.int64),
-        ),
+    trace = make_trace(
+        submit - submit[0],
+        size,
         runtime,
         processors,
+        estimate=estimate,
+        user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
         cleaning=cl.Conversion(
             no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
