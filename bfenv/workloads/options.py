@@ -41,11 +41,8 @@ def convert_options(
 
     Raises WorkloadError if there is no such option, or the value is not what the annotation says.
 
-    * `owner`: what has the options, for messages.
-    * `known`: Parameters by name, see `options_of`.
-    * `options`: values, as text or as Python objects.
-
-    Returns the options that differ from their defaults, sorted by name: equal calls look alike.
+    `owner` is what has the options, for messages; values are text or Python objects. Returns the
+    options that differ from their defaults, sorted by name: equal calls look alike.
     """
     converted = {}
     for option, value in sorted(options.items()):
@@ -69,7 +66,11 @@ def convert_options(
 def _convert(kinds: tuple[Any, ...], value: Any) -> Any:
     """Convert a value to one of the kinds; ValueError or OverflowError if it is none of them."""
     if isinstance(value, str):
-        value = _read(kinds, value)
+        text, value = value, read_value(value)
+        if str in kinds and not isinstance(value, str):  # text that looks like a number or a word
+            value = text
+        elif Seconds in kinds and isinstance(value, str):
+            value = parse_duration(value)
     if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
         if (int in kinds or Seconds in kinds) and value == int(value):
             return int(value)
@@ -78,13 +79,3 @@ def _convert(kinds: tuple[Any, ...], value: Any) -> Any:
     elif type(value) in kinds:
         return value
     raise ValueError
-
-
-def _read(kinds: tuple[Any, ...], text: str) -> Any:
-    """Read an option's text; a `str` option keeps what looks like a number or a word."""
-    value = read_value(text)
-    if str in kinds:
-        return value if isinstance(value, str) else text
-    if Seconds in kinds and isinstance(value, str):
-        return parse_duration(value)
-    return value

@@ -19,9 +19,8 @@ from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.arguments import LARGEST_EXACT, check_trace
-from bfenv.workloads.models import modal_estimates, simple_estimates
-
-Estimates = tuple[np.ndarray, np.ndarray]  # estimates and runtimes, (n,) int64 seconds each
+from bfenv.workloads.models import modal_estimates
+from bfenv.workloads.models import simple_estimates as simple
 
 
 def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: float) -> Trace:
@@ -61,7 +60,8 @@ def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: flo
     if model not in MODELS:
         raise UnknownNameError("model of estimates", model, MODELS)
     _check_parameters(trace, model, parameters)
-    estimate, runtime = MODELS[model](trace, generator("estimates", seed), **parameters)
+    estimate = MODELS[model](trace, generator("estimates", seed), **parameters)
+    runtime = np.minimum(trace.runtime, estimate)
     values = "".join(f"-{value:.9g}" for value in parameters.values())
     clipped = int(np.count_nonzero(runtime < trace.runtime))
     return replace(
@@ -144,32 +144,24 @@ def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) 
 
 def _tsafrir(
     trace: Trace, rng: np.random.Generator, emax: int | None = None, emax_share: float | None = None
-) -> Estimates:
+) -> np.ndarray:
     if emax is None:
         emax = max(int(trace.jobs.estimate.max()), modal_estimates.USUAL_EMAX)
     return modal_estimates.tsafrir(trace.runtime, rng, emax=emax, emax_share=emax_share)
 
 
-MODELS: dict[str, Callable[..., Estimates]] = {
-    "user": lambda trace, rng: (trace.jobs.estimate, trace.runtime),
-    "exact": lambda trace, rng: (simple_estimates.exact(trace.runtime), trace.runtime),
-    "deterministic": lambda trace, rng, factor: (
-        simple_estimates.deterministic(trace.runtime, factor),
-        trace.runtime,
+MODELS: dict[str, Callable[..., np.ndarray]] = {  # of estimates, (n,) int64 seconds
+    "user": lambda trace, rng: trace.jobs.estimate,
+    "exact": lambda trace, rng: trace.runtime,
+    "deterministic": lambda trace, rng, factor: simple.deterministic(trace.runtime, factor),
+    "uniform-zotkin": lambda trace, rng, factor: simple.uniform(
+        trace.runtime, rng, factor, "zotkin"
     ),
-    "uniform-zotkin": lambda trace, rng, factor: (
-        simple_estimates.uniform(trace.runtime, rng, factor, "zotkin"),
-        trace.runtime,
+    "uniform-tsafrir": lambda trace, rng, factor: simple.uniform(
+        trace.runtime, rng, factor, "tsafrir"
     ),
-    "uniform-tsafrir": lambda trace, rng, factor: (
-        simple_estimates.uniform(trace.runtime, rng, factor, "tsafrir"),
-        trace.runtime,
-    ),
-    "doubled": lambda trace, rng: (simple_estimates.doubled(trace.jobs.estimate), trace.runtime),
-    "phi": lambda trace, rng, exact_share: (
-        simple_estimates.phi(trace.runtime, rng, exact_share),
-        trace.runtime,
-    ),
+    "doubled": lambda trace, rng: 2 * trace.jobs.estimate,
+    "phi": lambda trace, rng, exact_share: simple.phi(trace.runtime, rng, exact_share),
     "tsafrir": _tsafrir,
 }
 RANDOM = {"uniform-zotkin", "uniform-tsafrir", "phi", "tsafrir"}  # models that draw

@@ -42,7 +42,10 @@ def summarize(trace: Trace) -> dict[str, Any]:
     popular = popular_estimates(trace)
     parallel = jobs.size > 1
     power_of_two = (jobs.size & (jobs.size - 1)) == 0
-    day = first_weekday(trace)
+    begin = date_at(trace, 0)
+    absent = np.zeros(len(FIELDS))
+    if trace.records is not None:
+        absent = np.mean(trace.records == -1, axis=0)
     return {
         "workload": trace.name,
         "hash": trace.hash,
@@ -51,7 +54,7 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "dropped": trace.cleaning.dropped,
         "span": span,
         "time_of_day": trace.time_of_day,
-        "weekday": None if day is None else WEEKDAYS[day],
+        "weekday": None if begin is None else WEEKDAYS[begin.weekday()],
         "offered_load": trace.offered_load if span else None,
         "users": len(np.unique(jobs.user[jobs.user >= 0])),
         "no_user": float(np.mean(jobs.user < 0)),
@@ -68,7 +71,7 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "distinct_estimates": len(np.unique(jobs.estimate)),
         "popular_share": sum(one["share"] for one in popular),
         "popular": popular,
-        "missing": missing_fields(trace),
+        "missing": {name: float(part) for name, part in zip(FIELDS, absent, strict=True) if part},
         "cleaning": counts_of(trace.cleaning),
     }
 
@@ -85,23 +88,6 @@ def popular_estimates(trace: Trace, most: int = POPULAR) -> list[dict[str, Any]]
         {"estimate": int(values[i]), "jobs": int(counts[i]), "share": float(counts[i] / len(trace))}
         for i in order
     ]
-
-
-def missing_fields(trace: Trace) -> dict[str, float]:
-    """Return the SWF fields that are -1 in the records, with the share of the jobs concerned.
-
-    Fields that every job has are left out. Without records the result is empty.
-    """
-    if trace.records is None:
-        return {}
-    shares = np.mean(trace.records == -1, axis=0)
-    return {name: float(share) for name, share in zip(FIELDS, shares, strict=True) if share}
-
-
-def first_weekday(trace: Trace) -> int | None:
-    """Return the day of the week at time 0, Monday is 0; None if the log's date is unknown."""
-    begin = date_at(trace, 0)
-    return None if begin is None else begin.weekday()
 
 
 def hours(trace: Trace) -> np.ndarray:

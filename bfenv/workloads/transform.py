@@ -85,10 +85,14 @@ def transformed(
     }  # fmt: skip
     parameters = {name: value for name, value in optional.items() if value is not None}
     if split != "all":
-        begin, end = split_range(trace, split)
-        trace = trace[begin:end]
+        trace = trace[slice(*split_range(trace, split))]
     if first_job is not None or job_count is not None:
-        trace = _consecutive(trace, first_job or 0, job_count)
+        first = first_job or 0
+        end = len(trace) if job_count is None else first + job_count
+        if not 0 <= first < end <= len(trace):
+            there = f"{trace.name} has jobs 0 to {len(trace) - 1}"
+            raise WorkloadError(f"{there}; got first_job={first}, job_count={job_count}")
+        trace = trace[first:end]
     if estimates != "user" or parameters:
         trace = rq.with_estimates(trace, estimates, seed=seed, **parameters)
     if load is not None:
@@ -109,16 +113,12 @@ def transformed(
     return trace
 
 
-def is_random(
-    estimates: str = "user",
-    shake_seconds: Any = None,
-    high_priority_share: Any = None,
-    requested_start_share: Any = None,
-    **others: Any,
-) -> bool:
+def is_random(**options: Any) -> bool:
     """Return whether the seed matters with these options of `transformed`."""
-    drawn = (shake_seconds, high_priority_share, requested_start_share)
-    return estimates in rq.RANDOM or any(value is not None for value in drawn)
+    drawn = ("shake_seconds", "high_priority_share", "requested_start_share")
+    return options.get("estimates") in rq.RANDOM or any(
+        options.get(name) is not None for name in drawn
+    )
 
 
 def with_load(trace: Trace, load: float) -> Trace:
@@ -188,15 +188,12 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
         -shake_seconds, shake_seconds, len(trace), endpoint=True
     )
     origin = int(submit.min() - jobs.submit[0])
-    moved = _resubmitted(trace, submit - origin)
-    order = np.argsort(submit, kind="stable")
-    return replace(
+    return select_jobs(
         trace,
-        jobs=Jobs(*(values[order] for values in moved)),
-        runtime=trace.runtime[order],
+        _resubmitted(trace, submit - origin),
+        np.argsort(submit, kind="stable"),
         name=f"{trace.name}+shaken-{shake_seconds}",
         time_of_day=(trace.time_of_day + origin) % DAY,
-        records=None if trace.records is None else trace.records[order],
         outages=_moved(trace, 1.0, -origin),
     )
 
@@ -269,6 +266,16 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     return first, last
 
 
+def select_jobs(trace: Trace, jobs: Jobs, those: np.ndarray, **changes: Any) -> Trace:
+    """Return the trace of some of its jobs, in some order; time 0 stays.
+
+    `jobs` is what all jobs of the trace request, `those` the index of the ones to take.
+    """
+    taken = {"jobs": Jobs(*(values[those] for values in jobs)), "runtime": trace.runtime[those]}
+    records = None if trace.records is None else trace.records[those]
+    return replace(trace, **{**taken, "records": records, **changes})
+
+
 def _jobs_before(trace: Trace, percent: int) -> int:
     """Count the jobs submitted before that part of the time span is over; at 100 %, all."""
     if percent == 100:
@@ -277,16 +284,6 @@ def _jobs_before(trace: Trace, percent: int) -> int:
     begin, end = int(submit[0]), int(submit[-1])
     instant = begin - (begin - end) * percent // 100  # rounded up
     return int(np.searchsorted(submit, instant))
-
-
-def _consecutive(trace: Trace, first: int, count: int | None) -> Trace:
-    """Take `count` jobs from `first` on; WorkloadError if they are not all there."""
-    end = len(trace) if count is None else first + count
-    if not 0 <= first < end <= len(trace):
-        raise WorkloadError(
-            f"{trace.name} has jobs 0 to {len(trace) - 1}; got first_job={first}, job_count={count}"
-        )
-    return trace[first:end]
 
 
 def _own_load(trace: Trace) -> float:

@@ -1,7 +1,8 @@
 """Changes to a site: another machine, other limits and requests, other loads and outages.
 
-Each function returns the changed trace and notes: a sentence for each way in which jobs were left
-out, cut, split or held. `with_changes` makes several changes of the same site.
+Each function takes a trace and returns the changed one and notes: a sentence for each way in which
+jobs were left out, cut, split or held. `with_changes` makes several changes of the same site, and
+checks that it is given a trace.
 """
 
 import re
@@ -16,13 +17,13 @@ import numpy as np
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.core.jobs import Trace
 from bfenv.core.names import NUMBER, read_value, split_items
 from bfenv.core.text import counted
 from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.logs.outages import load_outages, outage_texts
 from bfenv.workloads.requests import with_estimates
-from bfenv.workloads.transform import with_load
+from bfenv.workloads.transform import select_jobs, with_load
 
 SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
 LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
@@ -42,7 +43,6 @@ def with_changes(trace: Trace, text: str) -> Changed:
 
     Raises BfenvError if there is no such change, or one cannot be made.
 
-    * `trace`: the trace.
     * `text`: changes separated by commas: "processors=SIZE", "max-estimate=LIMIT",
       "split-estimate=LIMIT" which splits the jobs, "estimates=HOW", "load=LOAD",
       "maintenance=FILE", "without=outages". A value with a comma or parenthesis in it needs quotes.
@@ -75,10 +75,8 @@ def with_processors(trace: Trace, size: str) -> Changed:
     Raises WorkloadError if the text is not a size, the machine would have no processor, or no job
     fits.
 
-    * `trace`: the trace.
     * `size`: "512" processors, "+64" or "-64" of them more or less, or "+10%".
     """
-    check_trace(trace)
     match = SIZE.fullmatch(size.strip())
     if not match:
         raise WorkloadError(f"processors must be like 512, +64 or +10%, got {size!r:.60}")
@@ -93,20 +91,15 @@ def with_processors(trace: Trace, size: str) -> Changed:
     fits = trace.jobs.size <= processors
     if not fits.any():
         raise WorkloadError(f"{trace.name}: no job fits on {processors:,} processors")
-    outages = tuple(
-        Outage(
-            one.begin,
-            one.end,
-            processors if one.processors == trace.processors else min(one.processors, processors),
-        )
-        for one in trace.outages
-    )
+    outages = []
+    for outage in trace.outages:
+        whole = outage.processors == trace.processors
+        taken = processors if whole else min(outage.processors, processors)
+        outages.append(outage._replace(processors=taken))
     lost = int(np.sum(~fits))
-    notes = (
-        f"{counted(lost, 'job is', 'jobs are')} larger than {processors:,} processors and left out",
-    )
-    smaller = _taken(replace(trace, outages=()), fits) if lost else trace
-    return Changed(replace(smaller, processors=processors, outages=outages), notes if lost else ())
+    larger = f"{counted(lost, 'job is', 'jobs are')} larger than {processors:,} processors"
+    changed = select_jobs(trace, trace.jobs, fits, processors=processors, outages=tuple(outages))
+    return Changed(changed, (f"{larger} and left out",) if lost else ())
 
 
 def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Changed:
@@ -118,11 +111,9 @@ def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Change
 
     Raises WorkloadError if the text is not a duration with a unit, or below a second.
 
-    * `trace`: the trace.
     * `text`: the limit, such as "24h".
     * `split`: split longer jobs instead of cutting them.
     """
-    check_trace(trace)
     limit = parse_limit("max-estimate", text, WorkloadError)
     check_integer("max_estimate", limit, 1, error=WorkloadError)
     jobs, longer = trace.jobs, trace.runtime > limit
@@ -138,28 +129,16 @@ def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Change
         cut = replace(trace, jobs=jobs._replace(estimate=estimate), runtime=runtime)
         return Changed(cut, tuple(notes))
     pieces = -(-trace.runtime // limit)
-    of = np.repeat(np.arange(len(trace)), pieces)
-    number = np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    order = np.argsort(jobs.submit[of] + number * limit, kind="stable")
-    of, number = of[order], number[order]
-    parts = Jobs(*(values[of] for values in jobs._replace(estimate=estimate)))
-    done = number == pieces[of] - 1
-    runtime = np.where(done, trace.runtime[of] - number * limit, limit)
     if longer.any():
-        count = int(pieces[longer].sum())
-        notes.append(
-            f"{counted(int(longer.sum()), 'job becomes', 'jobs become')} {count:,} jobs, and each "
-            "part waits separately"
-        )
-    return Changed(
-        replace(
-            trace,
-            jobs=parts._replace(submit=jobs.submit[of] + number * limit),
-            runtime=runtime,
-            records=None if trace.records is None else trace.records[of],
-        ),
-        tuple(notes),
-    )
+        becomes = counted(int(longer.sum()), "job becomes", "jobs become")
+        notes.append(f"{becomes} {pieces[longer].sum():,} jobs, and each part waits separately")
+    of = np.repeat(np.arange(len(trace)), pieces)
+    before = limit * (np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces))
+    runtime = np.minimum(trace.runtime[of] - before, limit)
+    parts = select_jobs(trace, jobs._replace(estimate=estimate), of, runtime=runtime)
+    submit = parts.jobs.submit + before
+    order = np.argsort(submit, kind="stable")
+    return Changed(select_jobs(parts, parts.jobs._replace(submit=submit), order), tuple(notes))
 
 
 def with_other_estimates(trace: Trace, text: str) -> Changed:
@@ -167,11 +146,9 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 
     Raises BfenvError if it is neither.
 
-    * `trace`: the trace.
     * `text`: "-30%" or "+50%" of what they ask for, but never less than the job runs, also written
       "30 % less"; or a model of `with_estimates` without parameters, such as "exact".
     """
-    check_trace(trace)
     text = _signed(text).strip()
     match = LESS.fullmatch(text)
     if not match:
@@ -191,7 +168,6 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 
 def with_offered_load(trace: Trace, text: str) -> Changed:
     """Let jobs come faster or slower, see `with_load`; the text is like "0.9", "+10%" or "-10%"."""
-    check_trace(trace)
     try:
         match = LESS.fullmatch(text.strip())
         load = trace.offered_load * _factor(match) if match else check_load("load", float(text))
@@ -211,7 +187,6 @@ def _factor(match: re.Match[str]) -> float:
 
 def with_maintenance(trace: Trace, path: str) -> Changed:
     """Add the outages in a file, see `load_outages`, to those that the trace has."""
-    check_trace(trace)
     outages = load_outages(path, trace)
     notes = tuple(f"outage {text}" for text in outage_texts(trace, outages))
     return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), notes)
@@ -219,21 +194,10 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
 
 def without(trace: Trace, what: str) -> Changed:
     """Leave out all "outages", which is all that can be left out."""
-    check_trace(trace)
     if what != "outages":
         raise WorkloadError(f"without: only outages can be removed, got {what!r:.60}")
     notes = () if trace.outages else ("the log names no outages; :outages=find detects some",)
     return Changed(replace(trace, outages=()), notes)
-
-
-def _taken(trace: Trace, those: np.ndarray) -> Trace:
-    """Return the trace of some of its jobs; time 0 stays."""
-    return replace(
-        trace,
-        jobs=Jobs(*(values[those] for values in trace.jobs)),
-        runtime=trace.runtime[those],
-        records=None if trace.records is None else trace.records[those],
-    )
 
 
 def _signed(text: str) -> str:

@@ -94,10 +94,13 @@ def test_trace():
     check_trace(make_trace([0], [1], [5], 4))
 
 
-@pytest.mark.parametrize("value", [None, 3, [1, 2]])
-def test_other_values(value):
-    """Anything else is named."""
-    with refused(WorkloadError, "Trace", repr(value)):
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [(None, "None"), (3, "3"), ([1, 2], "[1, 2]"), ("KTH", "'KTH'; use load_workload('KTH')")],
+)
+def test_other_values(value, named):
+    """Anything else is named, and a name with the call that makes a trace of it."""
+    with refused(WorkloadError, "Trace", named):
         check_trace(value)
 
 
@@ -109,9 +112,3 @@ def test_load(load, rest):
     """A percentage is suggested as a share, if the share would be accepted."""
     with pytest.raises(WorkloadError, match=f"^load must be at most 5, got {rest}"):
         check_load("load", load)
-
-
-def test_name():
-    """A name is refused with the call that makes a trace of it."""
-    with refused(WorkloadError, "'KTH'", "load_workload('KTH')"):
-        check_trace("KTH")

@@ -59,16 +59,16 @@ def test_a_small_log_has_the_numbers_counted_by_hand(small):
 def test_days_and_hours_are_those_of_the_place_of_the_machine(small):
     assert s.summarize(small)["weekday"] == "Monday"
     assert s.hours(small).tolist() == [11, 11, 11, 11]
-    assert s.first_weekday(small[2:]) == 1
+    assert s.summarize(small[2:])["weekday"] == "Tuesday"
 
 
 def test_where_the_date_is_unknown_so_are_the_weekdays(tmp_path):
     for line in ("; UnixStartTime: 0", "; UnixStartTime: soon", "; Note: none"):
         text = LOG.replace("; UnixStartTime: 843470000", line)
         (tmp_path / "log.swf").write_text(text)
-        assert s.first_weekday(bfenv.read_swf(tmp_path / "log.swf")) is None
-    model = bfenv.load_workload("lublin", jobs=300)
-    assert s.summarize(model)["weekday"] is None and s.missing_fields(model) == {}
+        assert s.summarize(bfenv.read_swf(tmp_path / "log.swf"))["weekday"] is None
+    model = s.summarize(bfenv.load_workload("lublin", jobs=300))
+    assert model["weekday"] is None and model["missing"] == {}
 
 
 @given(small_traces(requested_starts=True))

@@ -102,16 +102,8 @@ def test_estimates():
     changed = whatif.with_other_estimates(TRACE, "-30%")
     assert changed.trace.jobs.estimate.tolist() == [140, 50, 250]
     assert changed.notes == ("2 jobs keep the runtime as estimate",)
-    assert whatif.with_other_estimates(TRACE, "+50 %").trace.jobs.estimate.tolist() == [
-        300,
-        90,
-        450,
-    ]
-    assert whatif.with_other_estimates(TRACE, "exact").trace.jobs.estimate.tolist() == [
-        100,
-        50,
-        250,
-    ]
+    for how, expected in (("+50 %", [300, 90, 450]), ("exact", [100, 50, 250])):
+        assert whatif.with_other_estimates(TRACE, how).trace.jobs.estimate.tolist() == expected
     with pytest.raises(BfenvError, match="fewer"):
         whatif.with_other_estimates(TRACE, "fewer")
 

@@ -62,12 +62,9 @@ SUFFIXES = (".swf.gz", ".swf")
 
 
 def locate(name: str) -> Path | None:
-    """Find the file of a log.
+    """Find the file of a log by its name, with or without .swf or .swf.gz; None if there is none.
 
-    * `name`: its name, with or without .swf or .swf.gz.
-
-    Returns the file in the first of the `log_folders` that has one; there a zipped log wins over
-    its text. None if there is no such log.
+    The first of the `log_folders` that has one counts; there a zipped log wins over its text.
     """
     if os.path.basename(name) != name:
         return None  # a path, which may lead anywhere

@@ -1,6 +1,5 @@
 """Why lines of a log are not jobs, or were changed: the reasons, their counts, the options."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
@@ -150,5 +149,4 @@ def left_out_text(cleaning: Cleaning) -> str:
 
 def count_reasons(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:
     """Return how many lines each reason concerns, in the order of the reasons, without zeros."""
-    numbers = Counter(counts)
-    return [(numbers[key], why) for key, why in reasons.items() if numbers[key]]
+    return [(counts[key], why) for key, why in reasons.items() if counts.get(key)]

@@ -6,8 +6,8 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 from typing import TypedDict
@@ -44,12 +44,6 @@ class CommonOptions(TypedDict, total=False):
     on_error: str
 
 
-class ReaderOptions(CommonOptions, total=False):
-    """All options of a reader that has none of its own."""
-
-    processors: int | None
-
-
 class Reading:
     """The runs in a log, and what else is in it: counted by reason, with the first line of each."""
 
@@ -68,14 +62,6 @@ class Reading:
         self.work[why] += run.work if why not in TOLD_TWICE else 0
         self.examples.setdefault(why, run_text(run))
 
-    def refusal(self, what: str) -> WorkloadError:
-        """Return the error that no job is left, with the reasons."""
-        reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
-        why = ", ".join(
-            f"{text}: {count:,}" for count, text in cl.count_reasons(self.counts, reasons)
-        )
-        return WorkloadError(f"{self.path}: {what} ({why or 'there are none'})")
-
 
 def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> None:
     """Read all lines of a log, each as a run or as the reason why there is none.
@@ -84,8 +70,11 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
     "skip" would leave out.
     """
     path, runs, selection = reading.path, reading.runs, reading.selection
+    is_part = bool(selection.partitions) or selection.cluster is not None  # of the nodes
     total, malformed, first = 0, 0, ""
-    with _no_collection():
+    was_enabled = gc.isenabled()
+    gc.disable()  # it would visit all runs again and again, and they have no cycles
+    try:
         for number, line in log.lines:
             total += 1
             record = NOT_READ
@@ -103,7 +92,7 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
                     run = "malformed"
                     malformed, first = malformed + 1, first or f"{path}:{number}: {error}"
             is_taken = selection.has(record)
-            if selection.is_part and record.nodes:
+            if is_part and record.nodes:
                 reading.nodes[0 if is_taken else 1].update(node_names(record.nodes))
             if isinstance(run, rn.Run):
                 runs.append(run)
@@ -113,6 +102,9 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
             reading.counts[why] += 1
             if why not in reading.examples:
                 reading.examples[why] = f"line {number}: {line}"
+    finally:
+        if was_enabled:
+            gc.enable()
     reading.counts.update(log.counts)
     if malformed and on_error == "raise":
         advice = f"--skip leaves out {counted(malformed, 'such line')} of {total:,}"
@@ -120,18 +112,6 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
         raise WorkloadError(f"{first}; {advice if runs else no_advice}")
     if malformed:
         warnings.warn(cl.malformed_warning(malformed, first), stacklevel=4)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Hold back the search for cycles: it visits all runs again and again, and they have none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def convert(
@@ -198,8 +178,6 @@ def convert(
         sel.write_ids(selection.ids, runs)
     if selection.users is not None:
         sel.write_users(selection.users, runs)
-    records.flags.writeable = False
-    user = records[:, swf.USER]
     notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
     notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
     return make_trace(
@@ -208,7 +186,7 @@ def convert(
         runtime,
         processors,
         estimate=estimate,
-        user=np.where(user > 0, user - 1, -1),
+        user=records[:, swf.USER],
         name=Path(path).name.split(".")[0],
         cleaning=cl.Imported(
             **{why: count for why, count in counts.items() if count},
@@ -301,7 +279,10 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
         else:
             reading.drop("too_large", run)
     if not jobs:
-        raise reading.refusal("no line is a job that ran")
+        reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
+        numbers = cl.count_reasons(reading.counts, reasons)
+        why = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
+        raise WorkloadError(f"{reading.path}: no line is a job that ran ({why})")
     if (peak := rn.peak_use(jobs)) > processors:
         warnings.warn(
             f"{reading.path}: {peak:,} processors were in use at once, more than the "

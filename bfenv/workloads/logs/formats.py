@@ -1,8 +1,11 @@
-"""The kinds of logs, recognized by their first lines, and one reader of them all."""
+"""The kinds of logs, recognized by their first lines, and one reader of them all.
+
+All functions raise FileNotFoundError if there is no such file, and WorkloadError if it cannot be
+read.
+"""
 
 import os
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from bfenv.core.arguments import check_choice
@@ -46,16 +49,10 @@ FOREIGN = (
     (r"\s*\{(?![^\0]*\"jobs\"\s*:)", "no output of sacct --json: it has no list 'jobs'", AS_SACCT),
     (r"JobId=\S+ .*(UserId|JobName)=", "text of Slurm's jobcomp plugin, or of scontrol", AS_SACCT),
     (r"\s*JOBID\s+PARTITION\s", "the output of squeue, a queue and no log", AS_SACCT),
-    (
-        r"---\s*\n(.*\n)*?\s*(jobs|- account):|(jobs|meta):\s*$",
-        "YAML, as of sacct --yaml",
-        AS_SACCT,
-    ),
-    (
-        r"(#.*\n)*(#.*GWF|[0-9]+([ \t]-?[0-9.]+){10}([ \t]\S+){18}\s*$)",
-        "a Grid Workload File",
-        AS_TABLE,
-    ),
+    (r"---\s*\n(.*\n)*?\s*(jobs|- account):|(jobs|meta):\s*$",
+     "YAML, as of sacct --yaml", AS_SACCT),
+    (r"(#.*\n)*(#.*GWF|[0-9]+([ \t]-?[0-9.]+){10}([ \t]\S+){18}\s*$)",
+     "a Grid Workload File", AS_TABLE),
     (r"[^\n]*TimeStart\|", "a list of events of sacctmgr", "give it to --outages beside a log"),
     (r"=+\n\s*qname\s", "the output of qacct", "import the accounting file that qacct reads"),
     (r"(ClusterId|GlobalJobId|MyType) = ", "a history of HTCondor", AS_TABLE),
@@ -65,54 +62,35 @@ FEWEST = 6  # columns of an accounting log of Slurm
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
 
-def read_log(
-    path: str | os.PathLike[str],
-    kind: str | None = None,
-    *,
-    mapping: Mapping[str, str] | None = None,
-    resource: str = "cores",
-    capacity: str | None = None,
-    fields: str | None = None,
-    delimiter: str | None = None,
-    eligible: bool = False,
-    **options: Any,
-) -> Trace:
+def read_log(path: str | os.PathLike[str], kind: str | None = None, **options: Any) -> Trace:
     """Read the jobs that ran from a log of any kind.
 
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is not such
-    a log, no job is left, an option is out of range, or a line is malformed.
+    Raises WorkloadError also if the file is not such a log, no job is left, an option is out of
+    range, or a line is malformed.
 
     * `path`: the file, gzipped or not.
     * `kind`: a key of KINDS. None recognizes it.
-    * `mapping`: as in `read_columns`, of csv and parquet.
-    * `resource`, `capacity`, `fields`, `delimiter`, `eligible`: as in `read_sacct`, of sacct; the
-      first two and the last of sacct-json; `resource`, one of "cores", "nodes" and "gpus", and
-      `eligible` of xdmod; `delimiter` of csv.
-    * `**options`: as in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+    * `**options`: as in `read_sacct`: processors, timezone, selection, longest, overrun, on_error;
+      those that the kind has in OWN_OPTIONS; and `fields` where the kind is to be recognized.
+      `mapping` is as in `read_columns`, the others as in `read_sacct`, but `resource` of xdmod is
+      one of "cores", "nodes" and "gpus".
     """
-    kind = find_format(path, fields) if kind is None else kind
+    kind = find_format(path, options.get("fields")) if kind is None else kind
     check_choice("kind", kind, KINDS, error=WorkloadError)
     if kind in ("csv", "parquet"):
         if table.is_parquet(path) is not (kind == "parquet"):
             raise WorkloadError(f"{path} is not a {kind} file")
-        return table.read_columns(path, mapping or {}, delimiter=delimiter, **options)
+        return table.read_columns(path, options.pop("mapping", {}), **options)
     refuse_foreign(path)
     if kind == "sacct-json" and not (begin := first_lines(path)[0]).lstrip().startswith("{"):
         raise WorkloadError(
             f"{path}: not the output of sacct --json: it begins with {begin[:40]!r}"
         )
     if kind in ("sacct", "sacct-json"):
-        return slurm.read_sacct(
-            path,
-            resource=resource,
-            capacity=capacity,
-            fields=fields,
-            delimiter=delimiter,
-            eligible=eligible,
-            **options,
-        )
+        return slurm.read_sacct(path, **options)
     if kind == "xdmod":
-        return convert(path, table.open_xdmod(path, resource, eligible), **options)
+        own = {name: options.pop(name) for name in OWN_OPTIONS["xdmod"] if name in options}
+        return convert(path, table.open_xdmod(path, **own), **options)
     if kind == "pbs":
         return convert(path, pbs.open_pbs(path, options.get("timezone", "UTC")), **options)
     return convert(path, open_lsf(path) if kind == "lsf" else open_sge(path), **options)
@@ -123,8 +101,8 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 
     With `fields`, those of `read_sacct`, a dump of sacct may be without column names.
 
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is SWF
-    already, or of no known kind; the message says what it is, or shows how it begins.
+    Raises WorkloadError also if the file is SWF already, or of no known kind; the message says what
+    it is, or shows how it begins.
     """
     if table.is_parquet(path):
         return "parquet"
@@ -172,11 +150,7 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 
 
 def refuse_foreign(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that is recognized as something else than a log that can be read.
-
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is; the message
-    says what it is, and what to do.
-    """
+    """Refuse a file that is recognized as something else; the message says what, and what to do."""
     text = "\n".join(first_lines(path))
     for pattern, what, advice in FOREIGN:
         if re.match(pattern, text, re.MULTILINE):
@@ -187,7 +161,5 @@ def may_have_local_times(path: str | os.PathLike[str]) -> bool:
     """Return whether the lines with which a log begins have times without an offset.
 
     Those of Parquet may, as it is not text.
-
-    Raises FileNotFoundError, WorkloadError if the file cannot be read.
     """
     return table.is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))

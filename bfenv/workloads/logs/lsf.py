@@ -10,10 +10,8 @@ later. The queue is also the partition.
 
 import os
 import re
-from collections import Counter
 
-from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
-from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record, open_lines
 from bfenv.workloads.logs.times import read_integer
 
 WORD = re.compile(r'"(?:[^"]|"")*"|[^\s"]+')
@@ -33,16 +31,13 @@ LIMIT_NUMBERS = (30, 31, 36, 38, 45, 48, 50, 53)
 
 def open_lsf(path: str | os.PathLike[str]) -> Log:
     """Open LSF's lsb.acct."""
-    lines, encoding = numbered_lines(path)
-    counts: Counter[str] = Counter()
-    whole = join_lines(
-        lines,
+    return open_lines(
+        path,
+        _parse,
+        "made of LSF accounting; a processor is a slot",
         lambda text: text.startswith("#") or text.count('"') % 2 == 0,
         lambda _, line: bool(BEGIN.match(line)),
-        counts,
     )
-    notes = ["made of LSF accounting; a processor is a slot"]
-    return Log(whole, _parse, counts, notes, encoding, has_epochs=True)
 
 
 def _parse(line: str) -> Record:

@@ -12,13 +12,11 @@ queue is also the partition.
 
 import os
 import re
-from collections import Counter
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
-from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record, open_lines
 from bfenv.workloads.logs.times import find_zone, read_integer
 
 DATE = "%m/%d/%Y %H:%M:%S"
@@ -32,18 +30,14 @@ COUNT = re.compile(r"[0-9]{1,9}")
 
 def open_pbs(path: str | os.PathLike[str], timezone: str = "UTC") -> Log:
     """Open PBS or Torque accounting; several days may be in one file."""
-    lines, encoding = numbered_lines(path)
-    counts: Counter[str] = Counter()
-    whole = join_lines(
-        lines,
+    return open_lines(
+        path,
+        partial(_parse, timezone),
+        "made of PBS accounting; a processor is a CPU",
         lambda text: text.count('"') % 2 == 0,
         lambda _, line: bool(LINE.match(line)),
-        counts,
         lambda line: not RECORD.search(line),
     )
-    notes = ["made of PBS accounting; a processor is a CPU"]
-    parse = partial(_parse, timezone)
-    return Log(whole, parse, counts, notes, encoding, has_epochs=True)
 
 
 def _parse(timezone: str, line: str) -> Record:
@@ -71,13 +65,12 @@ def _parse(timezone: str, line: str) -> Record:
     )
     asked = _asked(fields)
     odd = (count for count in asked if held and count not in (0, held))
+    submits = (fields[name] for name in ("qtime", "ctime") if fields.get(name, "0") > "0")
     end = fields.get("end") or datetime.strptime(date[:19], DATE).replace(
         tzinfo=find_zone(timezone)
     )
     return Record(
-        submit=next(
-            (fields[name] for name in ("qtime", "ctime") if fields.get(name, "0") > "0"), ""
-        ),
+        submit=next(submits, ""),
         start=fields.get("start", ""),
         end=end,
         runtime=fields.get("resources_used.walltime"),

@@ -1,5 +1,6 @@
 """What a log says of a job, and the run it tells of: one reading of times for all formats."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
@@ -11,6 +12,7 @@ import numpy as np
 
 from bfenv.core.durations import HOUR
 from bfenv.workloads.logs.markers import YEAR, is_blank, is_no_date
+from bfenv.workloads.logs.text import join_lines, numbered_lines
 from bfenv.workloads.logs.times import Number, read_duration, read_integer, read_time, rounded
 
 COMPLETED, FAILED, CANCELLED, UNKNOWN = 1, 0, 5, -1  # SWF field 11
@@ -82,6 +84,21 @@ class Log(NamedTuple):
     has_gaps: bool = False  # a table, whose fields may be left out of jobs that ran
 
 
+def open_lines(
+    path: str | os.PathLike[str],
+    parse: Callable[[str], Record],
+    note: str,
+    is_whole: Callable[[str], bool],
+    begins: Callable[[str, str], bool],
+    continues: Callable[[str], bool] | None = None,
+) -> Log:
+    """Open an accounting log of lines, whose records may have line breaks, see `join_lines`."""
+    lines, encoding = numbered_lines(path)
+    counts: Counter[str] = Counter()
+    whole = join_lines(lines, is_whole, begins, counts, continues)
+    return Log(whole, parse, counts, [note], encoding, has_epochs=True)
+
+
 class Ambiguous(ValueError):
     """A line with too many fields, and the records that it may be."""
 
@@ -97,14 +114,9 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
     """
     if record.why:
         return record.why
-    submits, starts, ends = (
-        _time(log, field, value, zone)
-        for field, value in (
-            ("submit", record.submit),
-            ("start", record.start),
-            ("end", record.end),
-        )
-    )
+    submits = _time(log, "submit", record.submit, zone)
+    starts = _time(log, "start", record.start, zone)
+    ends = _time(log, "end", record.end, zone)
     runtime = _read(log, "runtime", read_duration, record.runtime)
     limit = _read(log, "limit", read_duration, record.limit, log.limit_unit)
     if not submits:
@@ -191,11 +203,9 @@ def peak_use(runs: Sequence[Run]) -> int:
 
     Processors of a run that ends at an instant are free for one that starts then.
     """
-    start = column(runs, "start")
-    begin, runtime, size = (
-        values[start >= 0] for values in (start, column(runs, "runtime"), column(runs, "size"))
-    )
-    times = np.round(np.concatenate([begin, begin + runtime]), 3)
+    started = [run for run in runs if run.start >= 0]
+    start, runtime, size = (column(started, name) for name in ("start", "runtime", "size"))
+    times = np.round(np.concatenate([start, start + runtime]), 3)
     change = np.concatenate([size, -size])
     return int(np.cumsum(change[np.lexsort((change, times))]).max(initial=0))
 

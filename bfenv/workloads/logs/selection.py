@@ -30,11 +30,6 @@ class Selection(NamedTuple):
     users: str | os.PathLike[str] | None = None  # file to write, a line for each user and group
     names: bool = False  # name queues and partitions in the header
 
-    @property
-    def is_part(self) -> bool:
-        """Whether the jobs are those of a part of the nodes."""
-        return bool(self.partitions) or self.cluster is not None
-
     def has(self, record: Record | Run) -> bool:
         """Return whether a job is of the partitions and the cluster, as far as its log says.
 

@@ -9,10 +9,8 @@ tasks within a parallel job are not. The queue is also the partition.
 
 import os
 import re
-from collections import Counter
 
-from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
-from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record, open_lines
 from bfenv.workloads.logs.times import LATEST, read_integer
 
 LEAST = 35  # fields, up to the slots
@@ -27,16 +25,13 @@ FEW = 6  # fields of what may be a line's beginning
 
 def open_sge(path: str | os.PathLike[str]) -> Log:
     """Open the accounting file of Grid Engine."""
-    lines, encoding = numbered_lines(path)
-    counts: Counter[str] = Counter()
-    whole = join_lines(
-        lines,
+    return open_lines(
+        path,
+        _parse,
+        "made of Grid Engine accounting; a processor is a slot",
         lambda text: not FEW <= text.count(":") + 1 < LEAST,
         lambda _, line: line.count(":") + 1 >= LEAST,
-        counts,
     )
-    notes = ["made of Grid Engine accounting; a processor is a slot"]
-    return Log(whole, _parse, counts, notes, encoding, has_epochs=True)
 
 
 def _parse(line: str) -> Record:
@@ -83,13 +78,10 @@ def _parse(line: str) -> Record:
 def _are_times(fields: list[str], may_lack: bool) -> bool:
     """Return whether fields are a priority, the submit time, unless it may lack, and two times."""
     priority, *times = map(str.strip, fields)
-    known = [TIME.fullmatch(text) is not None for text in times]
     return (
         priority.removeprefix("-").isdecimal()
-        and (known[0] or may_lack)
-        and all(
-            is_known or text in ("0", "-1") for is_known, text in zip(known, times, strict=True)
-        )
+        and (may_lack or TIME.fullmatch(times[0]) is not None)
+        and all(TIME.fullmatch(text) or text in ("0", "-1") for text in times)
     )
 
 

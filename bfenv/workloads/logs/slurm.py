@@ -52,6 +52,10 @@ STATUSES = {"COMPLETED": COMPLETED, "CANCELLED": CANCELLED} | dict.fromkeys(
     ),
     FAILED,
 )  # fmt: skip  # any other is not known
+LABELS = {  # what sacct calls the fields
+    "submit": "Submit", "start": "Start", "end": "End", "eligible": "Eligible",
+    "runtime": "ElapsedRaw", "limit": "TimelimitRaw",
+}  # fmt: skip
 KINDS = {"cpu": "cpu", "mem": "mem", "node": "node", "billing": "billing", "gres": "gres/"}
 DELIMITERS = (",", ";", "\t")  # of a dump that may have been through a spreadsheet, with quotes
 CACHE = 1 << 12  # texts; the states of a log are few
@@ -125,23 +129,11 @@ def read_sacct(
     """  # noqa: E501
     taken = options.get("selection", EVERYTHING).partitions
     sizes, processors = sizes_in(resource, capacity, processors, taken)
-    log = open_sacct(path, sizes, resource, fields, delimiter, eligible)
-    return convert(path, log, processors=processors, **options)
-
-
-def open_sacct(
-    path: str | os.PathLike[str],
-    sizes: Sizes,
-    resource: str = "cores",
-    fields: str | None = None,
-    delimiter: str | None = None,
-    eligible: bool = False,
-) -> Log:
-    """Open the output of sacct, see `read_sacct`; `sizes` counts what a job held and requested."""
     lines, encoding = numbered_lines(path)
     first = next(lines)
     if first[1].lstrip().startswith("{"):
-        return _open_json(path, sizes, resource, eligible)
+        log = _open_json(path, sizes, resource, eligible)
+        return convert(path, log, processors=processors, **options)
     given = None if fields is None else [WIDTH.sub("", name.strip()) for name in fields.split(",")]
     own = COMMAND.partition("-o ")[2].split(",")
     is_job = FIRST.match(first[1]) is not None
@@ -169,10 +161,10 @@ def open_sacct(
     counts: Counter[str] = Counter()
     continues = rows.continues if names[0] == "JobID" and len(names) - 1 in free else None
     whole = join_lines(lines, rows.is_whole, rows.begins, counts, continues)
-    submitted = "Eligible" if eligible else "Submit"
-    notes = _notes("sacct", resource, submitted)
-    labels = _labels("ElapsedRaw" in names, "TimelimitRaw" in names)
-    return Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
+    notes = _notes("sacct", resource, eligible)
+    labels = {f: name if name in names else name.removesuffix("Raw") for f, name in LABELS.items()}
+    log = Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
+    return convert(path, log, processors=processors, **options)
 
 
 def find_delimiter(line: str) -> str:
@@ -213,20 +205,13 @@ def _known(path: str | os.PathLike[str], given: Sequence[str], resource: str) ->
     return names
 
 
-def _notes(what: str, resource: str, submitted: str) -> list[str]:
+def _notes(what: str, resource: str, eligible: bool) -> list[str]:
+    submitted = "Eligible" if eligible else "Submit"
     return [
         f"made of Slurm accounting ({what})",
         f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
         f"submit times are Slurm's {submitted}; each run of a requeued job is a job",
     ]
-
-
-def _labels(has_raw_runtime: bool, has_raw_limit: bool) -> dict[str, str]:
-    return {
-        "submit": "Submit", "start": "Start", "end": "End", "eligible": "Eligible",
-        "runtime": "ElapsedRaw" if has_raw_runtime else "Elapsed",
-        "limit": "TimelimitRaw" if has_raw_limit else "Timelimit",
-    }  # fmt: skip
 
 
 def read_fields(fields: Fields, sizes: Sizes, eligible: bool) -> Record:
@@ -275,9 +260,9 @@ def _open_json(path: str | os.PathLike[str], sizes: Sizes, resource: str, eligib
             raise ValueError("a job must be an object")
         return read_fields(_json_fields(job), sizes, eligible)
 
-    notes = _notes("sacct --json", resource, "Eligible" if eligible else "Submit")
+    notes = _notes("sacct --json", resource, eligible)
     return Log(
-        enumerate(jobs, start=1), parse, Counter(), notes, encoding, _labels(True, True),
+        enumerate(jobs, start=1), parse, Counter(), notes, encoding, LABELS,
         limit_unit=MINUTE, has_epochs=True,
     )  # fmt: skip
 

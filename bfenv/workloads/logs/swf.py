@@ -20,7 +20,7 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.markers import YEAR
@@ -107,17 +107,13 @@ def read_swf(
     records = records[jobs]
     known = read_outages(header, int(submit[0]), processors)
     user = records[:, at.USER]
-    trace = Trace(
-        Jobs(
-            submit=submit - submit[0],
-            size=size,
-            estimate=estimate,
-            user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
-            priority=np.zeros(len(jobs), dtype=np.int64),
-            requested_start=np.zeros(len(jobs), dtype=np.int64),
-        ),
+    trace = make_trace(
+        submit - submit[0],
+        size,
         runtime,
         processors,
+        estimate=estimate,
+        user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
         cleaning=cl.Conversion(
             no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
@@ -310,17 +306,14 @@ def _records(trace: Trace, block: slice, first: int) -> np.ndarray:
     jobs = trace.jobs
     own_submit, own_size = jobs.submit[block] - jobs.submit[0] + first, jobs.size[block]
     own_runtime, own_estimate = trace.runtime[block], jobs.estimate[block]
-    if trace.records is None:
+    if trace.records is not None:
+        records = trace.records[block].copy()
+    else:
         records = np.full((len(own_size), len(at.FIELDS)), -1.0)
         records[:, at.JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
-        records[:, at.SUBMIT] = own_submit
-        records[:, at.RUNTIME] = own_runtime
         records[:, at.ALLOCATED] = records[:, at.REQUESTED] = own_size
-        records[:, at.ESTIMATE] = own_estimate
         user = jobs.user[block]
         records[:, at.USER] = np.where(user < 0, -1, user + 1)
-        return records
-    records = trace.records[block].copy()
     submit, size, runtime, estimate = requests_in(records)
     estimate = np.where(estimate > 0, estimate, runtime)
     changed = submit != own_submit

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import ReaderOptions, convert
+from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Ambiguous, Log, Record
 from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
 
@@ -25,6 +25,7 @@ DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
 LABELS = {"limit": "estimate"}
+NONE: Mapping[str, str] = {}  # no optional columns
 MAGIC = b"PAR1"  # of Parquet
 MOST_NAMES, LONGEST_NAME = 30, 40  # of columns, in a message
 SIZES = {"cores": "Cores", "nodes": "Nodes", "gpus": "GPUs"}
@@ -52,7 +53,8 @@ def read_columns(
     mapping: Mapping[str, str],
     *,
     delimiter: str | None = None,
-    **options: Unpack[ReaderOptions],
+    processors: int | None = None,
+    **options: Unpack[CommonOptions],
 ) -> Trace:
     r"""Return the jobs of a table: text with a line of column names, or Parquet.
 
@@ -71,7 +73,8 @@ def read_columns(
             account, queue, partition, cluster, nodes, and job, its id. Other columns are ignored.
         delimiter: One character. None chooses that of , ; tab | which is most frequent in the first
             line.
-        **options: As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+        processors: Processors of the machine.
+        **options: As in `read_sacct`: timezone, selection, longest, overrun, on_error.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -89,13 +92,6 @@ def read_columns(
         >>> trace.runtime
         array([60, 30])
     """
-    return convert(path, open_columns(path, mapping, delimiter), **options)
-
-
-def open_columns(
-    path: str | os.PathLike[str], mapping: Mapping[str, str], delimiter: str | None = None
-) -> Log:
-    """Open a table as `read_columns` reads it."""
     unknown = [field for field in mapping if field not in FIELDS]
     if unknown:
         raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
@@ -107,29 +103,28 @@ def open_columns(
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
-        rows = _parquet_rows(path, mapping)
-        return Log(
-            rows, partial(_record, list(mapping)), Counter(), NOTES, labels=LABELS, has_gaps=True
-        )
-    lines, encoding = numbered_lines(path)
-    header = next(lines)[1]
-    delimiter = delimiter or guess_delimiter(header)
-    names = _names(path, header, delimiter)
-    find_columns(path, names, mapping)
-    return open_rows(lines, encoding, header, names, delimiter, mapping)
+        rows, parse = _parquet_rows(path, mapping), partial(_record, list(mapping))
+        log = Log(rows, parse, Counter(), NOTES, labels=LABELS, has_gaps=True)
+    else:
+        log = open_rows(path, delimiter, mapping)
+    return convert(path, log, processors=processors, **options)
 
 
 def open_rows(
-    lines: Iterator[tuple[int, str]],
-    encoding: str,
-    header: str,
-    names: Sequence[str],
-    delimiter: str,
-    mapping: Mapping[str, str],
+    path: str | os.PathLike[str],
+    delimiter: str | None,
+    required: Mapping[str, str],
+    optional: Mapping[str, str] = NONE,
 ) -> Log:
-    """Open the rows of a table that is text, after its line of column names."""
-    places = [names.index(column) for column in mapping.values()]
-    fields = list(mapping)
+    """Open a table that is text, whose fields are in required and optional columns."""
+    lines, encoding = numbered_lines(path)
+    header = next(lines)[1]
+    delimiter = delimiter or guess_delimiter(header)
+    try:
+        names = [name.strip() for name in _split(header, delimiter)]
+    except ValueError as error:
+        raise WorkloadError(f"{path}: the line of column names: {error}") from None
+    fields, places = find_columns(path, names, required, optional)
 
     def record(words: Sequence[str]) -> Record:
         return _record(fields, [words[i] for i in places])
@@ -141,26 +136,16 @@ def open_rows(
     return Log(whole, rows.parse, counts, NOTES, encoding, labels=LABELS, has_gaps=True)
 
 
-class Rows:
-    """The rows of a table that is text, each a record of as many fields as there are columns.
+class Rows(NamedTuple):
+    """The rows of a table that is text, each a record of as many fields as there are columns."""
 
-    The `header` may be repeated; it is "" if there is none. `free` are the columns whose text may
-    have delimiters in it. `record` makes a record of the fields. `is_quoted` is whether quotes hold
-    a field together, and `is_first` whether a text can be the first field.
-    """
-
-    def __init__(
-        self,
-        header: str,
-        delimiter: str,
-        width: int,
-        free: Sequence[int],
-        record: Callable[[Sequence[str]], Record],
-        is_quoted: bool = True,
-        is_first: Callable[[str], bool] = bool,
-    ) -> None:
-        self.header, self.delimiter, self.width, self.free = header, delimiter, width, free
-        self.record, self.is_quoted, self.is_first = record, is_quoted, is_first
+    header: str  # which may be repeated; "" for none
+    delimiter: str
+    width: int  # columns
+    free: Sequence[int]  # columns whose text may have delimiters in it
+    record: Callable[[Sequence[str]], Record]  # of the fields
+    is_quoted: bool = True  # quotes hold a field together
+    is_first: Callable[[str], bool] = bool  # whether a text can be the first field
 
     def split(self, line: str) -> list[str]:
         """Return the fields of a line; wrong quotes are characters like others."""
@@ -230,21 +215,11 @@ def open_xdmod(
     required = XDMOD | {"size": SIZES[resource]}
     if eligible:
         required["submit"] = "Eligible Time (Timestamp)"
-
-    def mapping(names: Sequence[str]) -> dict[str, str]:
-        find_columns(path, names, required)
-        return required | {field: name for field, name in XDMOD_OPTIONAL.items() if name in names}
-
     if not first_lines(path)[0].lstrip().startswith("["):
-        lines, encoding = numbered_lines(path)
-        header = next(lines)[1]
-        names = _names(path, header, ",")
-        log = open_rows(lines, encoding, header, names, ",", mapping(names))
-        return log._replace(has_epochs=True)
+        return open_rows(path, ",", required, XDMOD_OPTIONAL)._replace(has_epochs=True)
     rows, encoding = read_json(path)
     names = [str(name).strip() for name in rows[0]] if rows and isinstance(rows[0], list) else []
-    chosen = mapping(names)
-    places, fields = [names.index(column) for column in chosen.values()], list(chosen)
+    fields, places = find_columns(path, names, required, XDMOD_OPTIONAL)
 
     def parse(row: Any) -> Record:
         if not isinstance(row, list) or len(row) != len(names):
@@ -285,18 +260,23 @@ def guess_delimiter(header: str) -> str:
 
 
 def find_columns(
-    path: str | os.PathLike[str], names: Sequence[str], mapping: Mapping[str, str]
-) -> None:
-    """Check that a table has the columns of a mapping.
+    path: str | os.PathLike[str],
+    names: Sequence[str],
+    required: Mapping[str, str],
+    optional: Mapping[str, str] = NONE,
+) -> tuple[list[str], list[int]]:
+    """Return the fields that a table has, and the places of their columns.
 
-    Raises WorkloadError if it lacks some; the message names all of them, and the first of those
-    there are.
+    Raises WorkloadError if it lacks required columns; the message names all of them, and the first
+    of those there are.
     """
-    missing = ", ".join(repr(column) for column in mapping.values() if column not in names)
+    missing = ", ".join(repr(column) for column in required.values() if column not in names)
     if missing:
         there = ", ".join(repr(name[:LONGEST_NAME]) for name in names[:MOST_NAMES])
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         raise WorkloadError(f"{path}: no column {missing}; it has {there}{more}")
+    columns = [*required.items(), *(item for item in optional.items() if item[1] in names)]
+    return [field for field, _ in columns], [names.index(column) for _, column in columns]
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -346,13 +326,6 @@ def _parquet_rows(
         reason = str(error).partition("\n")[0]
         raise WorkloadError(f"{path}: the Parquet file cannot be read: {reason}") from error
     return enumerate(zip(*columns, strict=True), start=1)
-
-
-def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
-    try:
-        return [name.strip() for name in _split(header, delimiter)]
-    except ValueError as error:
-        raise WorkloadError(f"{path}: the line of column names: {error}") from None
 
 
 class Unfinished(ValueError):

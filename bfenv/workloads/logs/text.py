@@ -1,4 +1,9 @@
-"""The text of a log's file, decompressed, up to the size that a log can have."""
+"""The text of a log's file, decompressed, up to the size that a log can have.
+
+Whatever reads a file raises FileNotFoundError if there is no such file. It raises WorkloadError if
+it is not a file, cannot be read, is a damaged compressed file, or is larger than any log: a small
+file must not fill the memory.
+"""
 
 import codecs
 import gzip
@@ -34,17 +39,10 @@ def read_lines(path: str | os.PathLike[str], encoding: str | None = None) -> tup
     of `encoding`. By default, text that is not UTF-8 is Latin-1, in which each byte is a character:
     names that differ in the file differ here.
 
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is not a file,
-    cannot be read, is a damaged compressed file, or is larger or has longer or more lines than any
-    log: a small file must not fill the memory.
+    Raises WorkloadError also if there are longer or more lines than any log has.
     """
     text, encoding = _decoded(read_bytes(Path(path)), encoding)
-    count = text.count("\n")
-    if count > FEW and count * SHORTEST > len(text):
-        raise WorkloadError(
-            f"{path}: {count:,} lines of less than {SHORTEST} characters on average, "
-            "which no log has"
-        )
+    _check_length(path, text, text.count("\n"), "lines")
     lines = text.split("\n")
     del text
     if max(map(len, lines)) > LONGEST:
@@ -56,16 +54,10 @@ def read_lines(path: str | os.PathLike[str], encoding: str | None = None) -> tup
 def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Return what JSON holds, and its encoding.
 
-    Raises FileNotFoundError, WorkloadError as `read_lines` does, whatever the lines are; if the
-    file is not JSON; or if it has more values than any log: decoded, they could fill the memory.
+    Raises WorkloadError also if the file is not JSON, or has more values than any log.
     """
     text, encoding = _decoded(read_bytes(Path(path)))
-    values = sum(map(text.count, "[{,"))
-    if values > FEW and values * SHORTEST > len(text):
-        raise WorkloadError(
-            f"{path}: {values:,} values of less than {SHORTEST} characters on average, "
-            "which no log has"
-        )
+    _check_length(path, text, sum(map(text.count, "[{,")), "values")
     try:
         return json.loads(text), encoding
     except (ValueError, RecursionError) as error:
@@ -75,8 +67,7 @@ def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
 def first_lines(path: str | os.PathLike[str]) -> list[str]:
     """Return the lines with which a file begins and that are not blank; the last may be cut.
 
-    Raises FileNotFoundError, WorkloadError as `read_lines` does, and if the file begins with no
-    such line.
+    Raises WorkloadError also if the file begins with no such line.
     """
     text, _ = _decoded(read_bytes(Path(path), whole=False), whole=False)
     if not (found := [line for line in text.split("\n") if line.strip()]):
@@ -89,8 +80,7 @@ def numbered_lines(path: str | os.PathLike[str]) -> tuple[Iterator[tuple[int, st
 
     It forgets each line, because what is made of them takes memory as well.
 
-    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file cannot be
-    read, see `read_lines`, or has no such line.
+    Raises WorkloadError as `read_lines` does, and if the file has no such line.
     """
     lines, encoding = read_lines(path)
     if all(not line or line.isspace() for line in lines):
@@ -174,10 +164,7 @@ def unzip(path: Path) -> Iterator[bytes]:
 
 
 def read_bytes(path: Path, whole: bool = True) -> bytes:
-    """Return the content of a file, decompressed, or the first CHUNK of it.
-
-    Raises FileNotFoundError, WorkloadError as `read_lines` does, whatever the lines are.
-    """
+    """Return the content of a file, decompressed, or the first CHUNK of it."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"no such file: {path}")
     if not os.path.isfile(path):  # a pipe might never end
@@ -220,6 +207,13 @@ def _decoded(data: bytes, encoding: str | None = None, whole: bool = True) -> tu
     if encoding != "utf-8":
         text = data.decode(encoding, errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
+
+
+def _check_length(path: str | os.PathLike[str], text: str, count: int, what: str) -> None:
+    """Refuse a text of very many lines or values that are very short on average."""
+    if count > FEW and count * SHORTEST > len(text):
+        short = f"of less than {SHORTEST} characters on average"
+        raise WorkloadError(f"{path}: {count:,} {what} {short}, which no log has")
 
 
 def _begin(path: Path) -> bytes:

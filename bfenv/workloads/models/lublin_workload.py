@@ -72,8 +72,20 @@ def lublin(
         >>> len(trace), trace.processors, int(trace.jobs.size.max()) <= 128
         (500, 128, True)
     """
-    _check(procs, jobs, load, seed, estimates, emax, emax_share)
+    models = MODELS.keys() - {"user"}
+    if estimates not in models:
+        raise UnknownNameError("model of estimates of lublin", estimates, models)
+    check_integer("lublin: seed", seed, 0, error=WorkloadError)
+    check_integer("lublin: procs", procs, 1, MOST_PROCESSORS, error=WorkloadError)
+    check_integer("lublin: jobs", jobs, 1, MOST_JOBS, error=WorkloadError)
+    if load is not None:
+        check_load("load", load)
+    check_integer("lublin: emax", emax, 1, LONGEST_EMAX, error=WorkloadError)
     modal = estimates in MODAL
+    changed = {"emax": emax != modal_estimates.USUAL_EMAX, "emax_share": emax_share is not None}
+    for option, is_changed in changed.items():
+        if is_changed and not modal:
+            raise WorkloadError(f"lublin: estimates={estimates} takes no {option}")
     rng = np.random.default_rng(seed)
     draw = partial(
         generate,
@@ -89,7 +101,7 @@ def lublin(
     if modal:
         if jobs < modal_estimates.FEWEST_JOBS:  # estimates of a long sample are cut to a short one
             runtime = np.concatenate([runtime, draw(LONG - jobs).runtime])
-        estimate, runtime = modal_estimates.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
+        estimate = modal_estimates.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
     trace = make_trace(
         sample.submit - sample.submit[0],
         sample.size,
@@ -104,25 +116,6 @@ def lublin(
     if estimates in ("tsafrir", "exact") and not parameters:
         return trace  # the estimates are those already
     return with_estimates(trace, estimates, seed=seed, **parameters)
-
-
-def _check(
-    procs: int, jobs: int, load: float | None, seed: int, estimates: str, emax: int,
-    emax_share: float | None,
-) -> None:  # fmt: skip
-    models = MODELS.keys() - {"user"}
-    if estimates not in models:
-        raise UnknownNameError("model of estimates of lublin", estimates, models)
-    check_integer("lublin: seed", seed, 0, error=WorkloadError)
-    check_integer("lublin: procs", procs, 1, MOST_PROCESSORS, error=WorkloadError)
-    check_integer("lublin: jobs", jobs, 1, MOST_JOBS, error=WorkloadError)
-    if load is not None:
-        check_load("load", load)
-    check_integer("lublin: emax", emax, 1, LONGEST_EMAX, error=WorkloadError)
-    changed = {"emax": emax != modal_estimates.USUAL_EMAX, "emax_share": emax_share is not None}
-    for option, given in changed.items():
-        if given and estimates not in MODAL:
-            raise WorkloadError(f"lublin: estimates={estimates} takes no {option}")
 
 
 def _parameters(procs: int, typed: bool, **optional: float | None) -> tuple[Parameters] | None:

@@ -1,7 +1,8 @@
 """The modal model of users' runtime estimates, by Tsafrir, Etsion and Feitelson.
 
 Users choose round numbers: twenty "head" values serve 89 % of the jobs, a long "tail" of others the
-rest. The values are then dealt to the jobs at random, never below the runtime.
+rest. The values are then dealt to the jobs at random, never below the runtime. In all functions,
+`rng` is the source of all randomness.
 
 References:
     D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling
@@ -11,7 +12,6 @@ References:
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 
@@ -48,7 +48,7 @@ RANKS_OF_TRACES = (
 
 def tsafrir(
     runtime: np.ndarray, rng: np.random.Generator, *, emax: int, emax_share: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
     """Draw modal estimates.
 
     Few jobs show few values: cut the estimates of a short sample from those of a long one.
@@ -56,15 +56,13 @@ def tsafrir(
     Raises WorkloadError if an argument is out of range, or if there are more long jobs than long
     estimates.
 
-    * `runtime`: (n,) int seconds, n > 226.
-    * `rng`: Source of all randomness.
+    * `runtime`: (n,) int seconds, n > 226; what is longer than emax counts as emax.
     * `emax`: longest estimate allowed, int seconds > 5700. Real machines had 4 to 60 hours.
     * `emax_share`: share of the jobs whose estimate is emax, above 0 and below 0.89. A larger share
       makes estimates worse. None is 0.217, with emax the most popular value; real machines had 0.10
       to 0.27.
 
-    Returns the estimates, (n,) int64 seconds, 1 .. emax, and the runtimes, (n,) int64 seconds, cut
-    to emax where they were longer.
+    Returns the estimates, (n,) int64 seconds, 1 .. emax.
     """
     runtime = check_seconds("runtime", runtime)
     jobs = runtime.size
@@ -87,17 +85,14 @@ def tsafrir(
     share = np.concatenate([percent[rank - 1], rng.permutation(tail_percent(len(tail)))])
     counts = job_counts(share, jobs, keep_first=emax_share is not None)
 
-    runtime = np.minimum(runtime, emax)
-    return deal(runtime, np.repeat(value, counts), rng), runtime
+    return deal(np.minimum(runtime, emax), np.repeat(value, counts), rng)
 
 
 def number_of_values(jobs: int) -> int:
     """Count the distinct values of a sample of `jobs` jobs, head and tail."""
-    for (left, low), (right, high) in pairwise(VALUES_OF_JOBS):
-        if jobs <= right:
-            run, rise = right - left, high - low
-            return low + (2 * (jobs - left) * rise + run) // (2 * run)  # half rounds up
-    return VALUES_OF_JOBS[-1][1]
+    known_jobs, known_values = zip(*VALUES_OF_JOBS, strict=True)
+    values = float(np.interp(jobs, known_jobs, known_values))
+    return math.floor(round(values, 9) + 0.5)  # a half may be a little less in binary
 
 
 def head_values(emax: int) -> np.ndarray:
@@ -206,14 +201,8 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
     """Give each job one of the estimates, at random among those not below its runtime.
 
     The longest job comes first and has the least choice; any estimate it leaves suits the others.
-
-    Raises WorkloadError if there are more long jobs than long estimates.
-
-    * `runtime`: (n,) int64 seconds.
-    * `estimate`: (n,) int64 seconds, in any order.
-    * `rng`: Source of all randomness.
-
-    Returns the estimates in the order of the runtimes, (n,) int64 seconds.
+    Runtimes, estimates and the result, which is in the order of the runtimes, are (n,) int64
+    seconds. Raises WorkloadError if there are more long jobs than long estimates.
     """
     by_length = np.argsort(-runtime, kind="stable")
     left = np.sort(estimate)[::-1]

@@ -4,9 +4,9 @@ They tell a scheduler far more about the order of the runtimes than real users d
 `bfenv.workloads.models.modal_estimates` for a realistic model. Every estimate is at least the
 runtime and at least 1 s.
 
-All functions take runtimes, or users' estimates, as (n,) int seconds of at least 0, and return
-estimates as (n,) int64 seconds, rounded. `rng` is the source of all randomness. An argument that is
-out of range is a WorkloadError.
+All functions take runtimes as (n,) int seconds of at least 0, and return estimates as (n,) int64
+seconds, rounded. `rng` is the source of all randomness. An argument that is out of range is a
+WorkloadError.
 
 References:
     D. Zotkin, P. J. Keleher and D. Perkovic, "Attacking the bottlenecks of backfilling schedulers",
@@ -16,8 +16,6 @@ References:
     Processing (JSSPP), 2010.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from bfenv.core.arguments import check_choice, check_number
@@ -26,11 +24,6 @@ from bfenv.core.errors import WorkloadError
 
 LARGEST_FACTOR = 10**6  # so that no estimate overflows
 CONVENTIONS = ("zotkin", "tsafrir")
-
-
-def exact(runtime: np.ndarray) -> np.ndarray:
-    """Return estimates equal to the runtimes: a clairvoyant user."""
-    return _rounded(check_seconds("runtime", runtime))
 
 
 def deterministic(runtime: np.ndarray, factor: float) -> np.ndarray:
@@ -44,10 +37,7 @@ def deterministic(runtime: np.ndarray, factor: float) -> np.ndarray:
 
 
 def uniform(
-    runtime: np.ndarray,
-    rng: np.random.Generator,
-    factor: float,
-    convention: Literal["zotkin", "tsafrir"],
+    runtime: np.ndarray, rng: np.random.Generator, factor: float, convention: str
 ) -> np.ndarray:
     """Draw estimates uniformly, from the runtime up; the factor is from 1 to a million.
 
@@ -60,11 +50,6 @@ def uniform(
     runtime = check_seconds("runtime", runtime)
     longest = _check_factor(factor) * (2 if convention == "zotkin" else 1)
     return _rounded(runtime * (1 + (longest - 1) * rng.random(runtime.shape)))
-
-
-def doubled(estimate: np.ndarray) -> np.ndarray:
-    """Return twice the users' own estimates."""
-    return _rounded(2 * check_seconds("estimate", estimate))
 
 
 def phi(

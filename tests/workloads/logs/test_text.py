@@ -136,11 +136,3 @@ def test_dense_json(tmp_path, value, monkeypatch):
     path.write_text(f'{{"jobs": [{",".join([value] * 40)}]}}')
     with refused(bfenv.WorkloadError, f"{path}:1: ", "object" if value != "{}" else "JobID"):
         read_log(path, "sacct-json")
-
-
-def test_malformed_lines_are_counted(tmp_path):
-    """Of many malformed lines only the first is kept, with their number."""
-    path = tmp_path / "log.swf"
-    path.write_text("; MaxProcs: 8\n1 2\n" + LINE + "1 2 3\n" * 10)
-    with pytest.warns(UserWarning, match="log.swf:2: 2 fields"):
-        assert bfenv.read_swf(path, on_error="skip").cleaning.malformed == 11

@@ -23,19 +23,15 @@ from tests.workloads.refusals import refused
 def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, cap, seed):
     runtime, rng = np.array(runtime, dtype=np.int64), np.random.default_rng(seed)
     longest = {
-        "exact": runtime,
         "deterministic": runtime * factor,
         "zotkin": 2 * runtime * factor,
         "tsafrir": runtime * factor,
-        "doubled": 2 * runtime,
         "phi": np.maximum(runtime, cap),
     }
     drawn = {
-        "exact": estimates.exact(runtime),
         "deterministic": estimates.deterministic(runtime, factor),
         "zotkin": estimates.uniform(runtime, rng, factor, "zotkin"),
         "tsafrir": estimates.uniform(runtime, rng, factor, "tsafrir"),
-        "doubled": estimates.doubled(runtime),
         "phi": estimates.phi(runtime, rng, share, cap),
     }
     for name, estimate in drawn.items():
@@ -47,10 +43,8 @@ def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, ca
 
 def test_a_tenth_more_is_a_tenth_more():
     runtime = np.array([0, 1, 3, 10, 1000])
-    assert estimates.exact(runtime).tolist() == [1, 1, 3, 10, 1000]
     assert estimates.deterministic(runtime, 1.1).tolist() == [1, 1, 3, 11, 1100]
     assert estimates.deterministic(runtime, 1).tolist() == [1, 1, 3, 10, 1000]
-    assert estimates.doubled(runtime).tolist() == [1, 2, 6, 20, 2000]
 
 
 @pytest.mark.parametrize("factor", [1, 2, 10])
@@ -97,26 +91,11 @@ def test_phi_cuts_at_a_day_but_never_below_the_runtime():
         (lambda r, g: estimates.uniform(r, g, 2, "other"), ["convention", "'other'"]),
         (lambda r, g: estimates.phi(r, g, 1.1), ["exact_share", "1.1"]),
         (lambda r, g: estimates.phi(r, g, math.nan), ["exact_share", "nan"]),
-        (lambda r, g: estimates.exact(r / 2), ["runtime", "float64"]),
-        (lambda r, g: estimates.doubled(-r), ["estimate", "-2"]),
+        (lambda r, g: estimates.deterministic(r / 2, 1), ["runtime", "float64"]),
+        (lambda r, g: estimates.deterministic(-r, 1), ["runtime", "-2"]),
     ],
 )
 def test_bad_argument(call, named):
     """An argument out of range is named, with its value."""
     with refused(WorkloadError, *named):
         call(np.array([1, 2]), np.random.default_rng(0))
-
-
-def test_seed():
-    """The seed determines the estimates."""
-    runtime = np.arange(1, 2001)
-
-    def draw(seed):
-        rngs = [np.random.default_rng([seed, k]) for k in range(2)]
-        return estimates.uniform(runtime, rngs[0], 5, "zotkin"), estimates.phi(
-            runtime, rngs[1], 0.2
-        )
-
-    for one, same, other in zip(draw(1), draw(1), draw(2), strict=True):
-        np.testing.assert_array_equal(one, same)
-        assert not np.array_equal(one, other)
