@@ -73,20 +73,20 @@ class Card:
         return self.trained_on + self.validated_on
 
     def score_cells(self) -> list[tuple[str, ...]]:
-        """Return texts for each score: where, load (of policies), ratio, range, longest wait, mean.
+        """Return texts for each score: where, load, ratio, range, longest wait, mean wait.
 
         The mean wait stands beside EASY's.
         """
         cells: list[tuple[str, ...]] = []
         for score in self.scores:
-            where = [score.get("on") or score["workload"]]
-            if self.kind == POLICY:
-                where.append("own" if score["load"] is None else f"{score['load']:g}")
+            where = score.get("workload") or score["on"]
+            load = score.get("load", "")
+            load = "own" if load is None else f"{load}"
             ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
             wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
             means = [score[name] for name in ("mean_wait", "easy_mean_wait") if name in score]
             mean = " / ".join(map(format_duration, means))
-            cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", mean))
+            cells.append((where, load, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", mean))
         return cells
 
     def training_lines(self) -> list[str]:

@@ -127,7 +127,8 @@ def _moved(
     errors = np.sort(came[nearest, None] - there[nearest], axis=0)
     rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
     moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
-    return np.minimum(moved, max(came[nearest].max(), here.max()))
+    moved[:] = np.minimum(moved, max(came[nearest].max(), here.max()))
+    return moved
 
 
 def _expected_errors(

@@ -128,18 +128,16 @@ def _quantities() -> str:
 def _card(name: str) -> str:
     card = read_card(name)
     trained = "; ".join(card.training_lines())
-    columns = SCORES
     if card.kind == NETWORK:
         traces = sorted({span.trace for span in card.trained_on})
         trained = f"{len(card.trained_on)} traces: {', '.join(traces)}"
-        columns = (SCORES[0], *SCORES[2:])
     return "\n".join(
         (
             f"## agent:{name}\n",
             f"{card.what} Division: {card.division}.\n",
             *([f"```text\n{card.policy}\n```\n"] if card.policy else []),
             f"Trained on {trained}.\n",
-            table(columns, card.score_cells()),
+            table(SCORES, card.score_cells()),
             *(f"* {failure}" for failure in card.failures),
             f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
         )

@@ -87,7 +87,7 @@ def show_agent(
       bfenv agents show formula --format json
       bfenv agents show scorer-lublin
     """
-    from bfenv.agents.card import POLICY, read_card
+    from bfenv.agents.card import read_card
 
     card = read_card(name.removeprefix("agent:"))
     if format in (Format.json, Format.csv):
@@ -114,9 +114,8 @@ def show_agent(
         for span in card.validated_on:
             print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     print()
-    load = ["load"] if card.kind == POLICY else []
     columns = [
-        "scored on", *load, "ratio", "lowest to highest", "longest\nwait", "mean wait\n/ EASY's"
+        "scored on", "load", "ratio", "lowest to highest", "longest\nwait", "mean wait\n/ EASY's"
     ]  # fmt: skip
     show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
     for failure in card.failures:
