@@ -26,8 +26,8 @@ COMMAND = [sys.executable, "-m", "bfenv", "apply", "--policy", "easy-sjf", "--ev
 
 
 @contextmanager
-def slurm(folder, priority, long=False):
-    """A cluster of two nodes, and a job on all of it for 25 seconds, or all the time."""
+def slurm(folder, priority):
+    """A cluster of two nodes, and job 1 on all of it."""
     conf = [
         "SchedulerParameters=bf_interval=2,sched_interval=2",
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
@@ -35,7 +35,7 @@ def slurm(folder, priority, long=False):
     ]
     write_conf(folder, {"nodes": NODES, "processors": 1, "conf": conf})
     with daemons(folder, NODES):
-        submit(folder, 20, 900 if long else 25)
+        submit(folder, 20, 900)
         wait_until(lambda: not waiting())
         yield
         subprocess.run(["scancel", "--user", "root"], check=True)
@@ -80,6 +80,8 @@ def test_the_first_starts_follow_the_order(tmp_path, priority):
         cycle = json.loads(log.read_text().splitlines()[-1])
         assert cycle["slurm"] == ["2", "3", "4", "5"] and cycle["wanted"] == ["5", "4", "3", "2"]
         command = subprocess.Popen([*COMMAND, "--write", "--log", log], cwd=tmp_path)
+        wait_until(lambda: '"write"' in log.read_text())
+        subprocess.run(["scancel", "1"], check=True)
         wait_until(lambda: not waiting())
         command.send_signal(signal.SIGTERM)
         assert command.wait(30) == 0
@@ -100,7 +102,7 @@ def open_path():
 def test_it_gives_back_what_it_lifted_and_no_more(open_path):
     """Killed, refused, and while slurmctld is restarted, it keeps count of its lifts."""
     tmp_path = open_path
-    with slurm(tmp_path, BASIC, long=True):
+    with slurm(tmp_path, BASIC):
         for limit in (5, 4, 3, 2):
             submit(tmp_path, limit, 1, *(["--nice=-50"] if limit == 4 else []))
         command = subprocess.Popen(
