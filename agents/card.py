@@ -81,7 +81,7 @@ class Card:
         for score in self.scores:
             where = score.get("workload") or score["on"]
             load = score.get("load", "")
-            load = "own" if load is None else f"{load}"
+            load = "own" if load is None else str(load)
             ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
             wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
             means = [score[name] for name in ("mean_wait", "easy_mean_wait") if name in score]

@@ -9,10 +9,9 @@ from bfenv.agents.card import Card
 from bfenv.agents.network_agent import NetworkAgent
 from bfenv.agents.player import play_traces
 from bfenv.agents.search.cases import Case
-from bfenv.agents.search.objective import OUTCOME, Outcome, outcome_over, score_policies
+from bfenv.agents.search.objective import Outcome, outcome_over_easy, score_policies
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import STARVES
-from bfenv.baselines.registry import simulate
 from bfenv.core.durations import MINUTE
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
@@ -102,10 +101,10 @@ def score_network(
         metrics = play_traces(
             envs, range(len(traces)), lambda seen, mask: agent.predict(seen, action_masks=mask)[0]
         )
-        usual = [float(simulate(trace, "easy").wait.mean()) for trace in traces]
+        names = "mean_bounded_slowdown", "longest_wait", "mean_wait"
         outcomes = [
-            Outcome(*outcome_over(*(own[name] for name in OUTCOME))[:2], own["mean_wait"], mean)
-            for own, mean in zip(metrics, usual, strict=True)
+            outcome_over_easy(case, *(own[name] for name in names))
+            for case, own in zip(cases, metrics, strict=True)
         ]
         for k, load in enumerate(loads):
             own = slice(k * shakes, (k + 1) * shakes)
@@ -121,11 +120,6 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the medians and the ranges of the outcomes on the copies of a workload."""
     slowdowns = [outcome.slowdown_ratio for outcome in outcomes]
     waits = [outcome.wait_ratio for outcome in outcomes]
-    means = {
-        name: float(np.median([getattr(outcome, name) for outcome in outcomes]))
-        for name in ("mean_wait", "easy_mean_wait")
-        if outcomes[0].mean_wait is not None
-    }
     return {
         "copies": len(outcomes),
         "slowdown_ratio": float(np.median(slowdowns)),
@@ -133,7 +127,8 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "highest": max(slowdowns),
         "wait_ratio": float(np.median(waits)),
         "highest_wait_ratio": max(waits),
-        **means,
+        "mean_wait": float(np.median([outcome.mean_wait for outcome in outcomes])),
+        "easy_mean_wait": float(np.median([outcome.easy_mean_wait for outcome in outcomes])),
     }
 
 

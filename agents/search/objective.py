@@ -17,9 +17,6 @@ from bfenv.parallel.sweep import run_tasks
 
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
-OUTCOME = (  # the metrics of an episode, as `outcome_over` takes them
-    "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
-)  # fmt: skip
 # Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
 # it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
 WAIT_MARGIN = 1.8
@@ -30,8 +27,8 @@ class Outcome(NamedTuple):
 
     slowdown_ratio: float  # of mean bounded slowdowns
     wait_ratio: float  # of longest waits
-    mean_wait: float | None = None  # seconds
-    easy_mean_wait: float | None = None  # seconds
+    mean_wait: float  # seconds
+    easy_mean_wait: float  # seconds
 
 
 class Score(NamedTuple):
@@ -91,23 +88,17 @@ def score_policies(
 def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     """Return the outcome of each policy in a case."""
     trace = case.trace()
-    easy_slowdown, easy_longest, easy_mean = _easy(case)
-    outcomes = []
-    for policy in policies:
-        slowdown, longest, mean = _measure(trace, policy)
-        outcome = outcome_over(slowdown, longest, easy_slowdown, easy_longest)
-        outcomes.append(outcome._replace(mean_wait=mean, easy_mean_wait=easy_mean))
-    return outcomes
+    return [outcome_over_easy(case, *_measure(trace, policy)) for policy in policies]
 
 
-def outcome_over(
-    slowdown: float, longest: float, easy_slowdown: float, easy_longest: float
-) -> Outcome:
-    """Return the outcome of a mean bounded slowdown and a longest wait (s), over EASY's.
+def outcome_over_easy(case: Case, slowdown: float, longest: float, mean: float) -> Outcome:
+    """Return the outcome of a mean bounded slowdown, and of a longest and a mean wait in seconds.
 
-    Waits below a second count as a second.
+    Longest waits below a second count as a second.
     """
-    return Outcome(slowdown / easy_slowdown, max(longest, 1.0) / max(easy_longest, 1.0))
+    easy_slowdown, easy_longest, easy_mean = _easy(case)
+    ratios = slowdown / easy_slowdown, max(longest, 1.0) / max(easy_longest, 1.0)
+    return Outcome(*ratios, mean, easy_mean)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from bfenv.agents.player import Choose, play_traces
-from bfenv.agents.search.objective import OUTCOME, WAIT_MARGIN
+from bfenv.agents.search.objective import WAIT_MARGIN
 from bfenv.agents.training.episodes import separate_splits
 from bfenv.agents.training.settings import TrainSettings, find_settings, write_settings
 from bfenv.core.durations import MINUTE
@@ -58,8 +58,12 @@ class Validation:
         """Play every trace once, with actions chosen from observations and masks."""
         metrics = play_traces(self.envs, self.traces, choose)
         own, wait, easy, easy_wait = (
-            np.array([each[name] for each in metrics]) for name in OUTCOME
-        )
+            np.array([each[name] for each in metrics])
+            for name in (
+                "mean_bounded_slowdown", "longest_wait",
+                "reference_bounded_slowdown", "reference_longest_wait",
+            )
+        )  # fmt: skip
         return Score(
             float(np.exp(np.log(own / easy).mean())),
             float((wait / np.maximum(easy_wait, MINUTE)).max()),

@@ -127,8 +127,7 @@ def _moved(
     errors = np.sort(came[nearest, None] - there[nearest], axis=0)
     rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
     moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
-    moved[:] = np.minimum(moved, max(came[nearest].max(), here.max()))
-    return moved
+    return moved.clip(max=max(came[nearest].max(), here.max()))
 
 
 def _expected_errors(

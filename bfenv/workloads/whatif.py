@@ -1,8 +1,7 @@
 """Changes to a site: another machine, other limits and requests, other loads and outages.
 
 Each function takes a trace and returns the changed one and notes: a sentence for each way in which
-jobs were left out, cut, split or held. `with_changes` makes several changes of the same site, and
-checks that it is given a trace.
+jobs were left out, cut, split or held. `with_changes` makes several changes of the same site.
 """
 
 import re
@@ -77,6 +76,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
 
     * `size`: "512" processors, "+64" or "-64" of them more or less, or "+10%".
     """
+    check_trace(trace)
     match = SIZE.fullmatch(size.strip())
     if not match:
         raise WorkloadError(f"processors must be like 512, +64 or +10%, got {size!r:.60}")
@@ -114,6 +114,7 @@ def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Change
     * `text`: the limit, such as "24h".
     * `split`: split longer jobs instead of cutting them.
     """
+    check_trace(trace)
     limit = parse_limit("max-estimate", text, WorkloadError)
     check_integer("max_estimate", limit, 1, error=WorkloadError)
     jobs, longer = trace.jobs, trace.runtime > limit
@@ -149,6 +150,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     * `text`: "-30%" or "+50%" of what they ask for, but never less than the job runs, also written
       "30 % less"; or a model of `with_estimates` without parameters, such as "exact".
     """
+    check_trace(trace)
     text = _signed(text).strip()
     match = LESS.fullmatch(text)
     if not match:
@@ -168,6 +170,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 
 def with_offered_load(trace: Trace, text: str) -> Changed:
     """Let jobs come faster or slower, see `with_load`; the text is like "0.9", "+10%" or "-10%"."""
+    check_trace(trace)
     try:
         match = LESS.fullmatch(text.strip())
         load = trace.offered_load * _factor(match) if match else check_load("load", float(text))
@@ -187,6 +190,7 @@ def _factor(match: re.Match[str]) -> float:
 
 def with_maintenance(trace: Trace, path: str) -> Changed:
     """Add the outages in a file, see `load_outages`, to those that the trace has."""
+    check_trace(trace)
     outages = load_outages(path, trace)
     notes = tuple(f"outage {text}" for text in outage_texts(trace, outages))
     return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), notes)
@@ -194,6 +198,7 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
 
 def without(trace: Trace, what: str) -> Changed:
     """Leave out all "outages", which is all that can be left out."""
+    check_trace(trace)
     if what != "outages":
         raise WorkloadError(f"without: only outages can be removed, got {what!r:.60}")
     notes = () if trace.outages else ("the log names no outages; :outages=find detects some",)

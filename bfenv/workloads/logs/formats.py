@@ -80,7 +80,7 @@ def read_log(path: str | os.PathLike[str], kind: str | None = None, **options: A
     if kind in ("csv", "parquet"):
         if table.is_parquet(path) is not (kind == "parquet"):
             raise WorkloadError(f"{path} is not a {kind} file")
-        return table.read_columns(path, options.pop("mapping", {}), **options)
+        return table.read_columns(path, options.pop("mapping", None) or {}, **options)
     refuse_foreign(path)
     if kind == "sacct-json" and not (begin := first_lines(path)[0]).lstrip().startswith("{"):
         raise WorkloadError(

@@ -113,7 +113,7 @@ def read_swf(
         runtime,
         processors,
         estimate=estimate,
-        user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
+        user=np.where(user >= 0, np.unique(user, return_inverse=True)[1], -1),  # no fractions
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
         cleaning=cl.Conversion(
             no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed

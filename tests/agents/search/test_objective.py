@@ -18,7 +18,7 @@ MODEL = "lublin:jobs=600,procs=32,load=0.9"
 def test_combine() -> None:
     """The value is the mean log ratio, plus 2 per e-fold of too long longest waits."""
     cases = [Case(MODEL, "train", 0, 200, load, 120, 0) for load in (None, 0.9)]
-    outcomes = [Outcome(0.5, 1.5), Outcome(0.125, 1.5 * math.e)]
+    outcomes = [Outcome(0.5, 1.5, 0, 0), Outcome(0.125, 1.5 * math.e, 0, 0)]
     score = combine(cases, outcomes)
     assert score.slowdown_ratio == pytest.approx(0.25)
     assert score.value == pytest.approx(math.log(0.25) + 2 * 0.5)
@@ -31,7 +31,7 @@ def test_shaken_copies_have_a_median() -> None:
     """One shaken copy with a long wait does not make a policy one that starves jobs."""
     cases = [Case(MODEL, "train", 0, 200, None, 120, seed) for seed in range(3)]
     cases.append(cases[0]._replace(load=0.9))
-    score = combine(cases, [Outcome(0.5, wait) for wait in (1.0, 9.0, 1.5, 1.25)])
+    score = combine(cases, [Outcome(0.5, wait, 0, 0) for wait in (1.0, 9.0, 1.5, 1.25)])
     assert score.wait_ratio == 1.5
 
 
