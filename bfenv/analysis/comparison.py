@@ -34,8 +34,7 @@ def check_comparable(schedule: Schedule, reference: Schedule) -> None:
 def slowdown_ratio(schedule: Schedule, reference: Schedule) -> float:
     """Compute the slowdown ratio R = (s_r - s) / min(s_r, s) of mean slowdowns without a bound.
 
-    The mean of the reference is s_r, and that of the schedule is s (Lawson and Smirni 2002,
-    equation 3).
+    The reference has the mean s_r, the schedule the mean s (Lawson and Smirni 2002, equation 3).
 
     Returns:
         Above 0 if the schedule is better, below 0 if the reference is. The sign changes when the

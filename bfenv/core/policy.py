@@ -25,9 +25,9 @@ Watch = Callable[[Callable[[], float]], None]  # is given what returns the share
 # kill jobs at the end of a trial and queue them again, and some know the runtimes of jobs.
 COMPLETION, TRIALS, CLAIRVOYANT = DIVISIONS = ("completion", "trials", "clairvoyant")
 DIVISIONS_MEANING = (
-    "Each division has its own ranks: policies that run jobs to completion, those that kill jobs "
-    "at the end of trials and queue them again, and clairvoyant ones, whose estimates are the "
-    "runtimes."
+    'Each division has its own ranks. In "completion", every job runs to its end. In "trials", '
+    "a policy may kill jobs at the end of a trial and queue them again. In "
+    '"clairvoyant", the policy knows the runtimes.'
 )
 
 

@@ -37,7 +37,7 @@ def sources_hash() -> str:
 
 
 def is_made_here(made_by: Mapping[str, str]) -> bool:
-    """Whether the versions of a row are those of the programs and sources here."""
+    """Return whether the programs and sources on this machine have the versions that made a row."""
     here = versions() | {"sources": sources_hash()}
     try:
         return made_by == here or made_by == here | model_versions()

@@ -31,8 +31,8 @@ def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
         row: One of its rows.
 
     Raises:
-        BfenvError: If the workload's content is not that of the row, the schedule on disk is not
-            one of the workload, or nothing is on disk and the policy cannot be run again.
+        BfenvError: If the workload has changed since the row was made, or the schedule on disk
+            belongs to another workload; or if none is on disk and the policy cannot run again.
     """
     trace = trace_of(row)
     if row.kind == "log":
@@ -65,7 +65,7 @@ def schedule_hash(schedule: Schedule) -> str:
 def trace_of(row: Row) -> Trace:
     """Load the workload of a row.
 
-    Raises WorkloadError if it cannot be loaded, or its content is not that of the row.
+    Raises WorkloadError if it cannot be loaded, or has changed since the row was made.
     """
     try:
         trace = load_workload(row.source)

@@ -52,8 +52,8 @@ def plan_rows(
 
     A workload whose log records its starts has a row of these as well, before all others.
 
-    A seed stands for a trace of the suite. In an entry with one trace only, it stands for the
-    decisions of a stochastic policy; a deterministic policy has one row there.
+    Each seed gives another trace of an entry. If an entry has only one trace, the seed drives the
+    decisions of a stochastic policy, and a deterministic policy has one row.
 
     Args:
         suite: What to run on.

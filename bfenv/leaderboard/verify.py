@@ -241,7 +241,7 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
     if not names:
         return CheckResult("schedule", HOLDS, "", row)
     field, _, metric = names[0].partition(".")
-    reason = f"{field} is not that of the schedule"
+    reason = f"{field} does not follow from the schedule"
     if metric:
         value, claim = (
             "null" if (number := one.metrics.get(metric)) is None else f"{number:.6g}"

@@ -8,8 +8,8 @@ because Slurm cuts priorities at 1: to push a job down does nothing where priori
 
 A job whose Nice someone else set is left alone: one with a Nice other than 0 that was not lifted
 here, and one that was lifted here and has another Nice since. So is a job of priority 0, which is
-held: under priority/basic, a new Nice would release it. What is lifted is in a file, which is
-written before Slurm is told, so that it can be given back after any end.
+held: under priority/basic, a new Nice would release it. bfenv notes each lift in a file before it
+tells Slurm. So it can give everything back, however it ended.
 
 What is known of users and of the guard's past are the jobs that ended while this ran. Slurm still
 lists them for MinJobAge, 300 s by default. The tasks of an array that wait are lifted together.
@@ -206,7 +206,7 @@ class _Work:
         return snapshot._replace(time=max(snapshot.time, int(time.time())))
 
     def is_ours(self, entry: Entry) -> bool:
-        """Tell whether nobody else has set the Nice of a job."""
+        """Return whether a job has the Nice that was set here, or 0 if none was."""
         values = [self.lifted[key] for key in _keys(entry) if key in self.lifted]
         return entry.nice in (values[0] if values else [0])
 

@@ -27,7 +27,7 @@ from bfenv.knowledge.user_history import UserHistory, learn_jobs, new_user_histo
 from bfenv.site.defaults import PLANNER
 
 MOST_DAYS = 14  # for which jobs arrive in a future
-SPARE = 64  # jobs beyond those of the log that may be asked for
+SPARE = 64  # how many jobs you may ask for that are not in the log
 
 
 class Known(NamedTuple):

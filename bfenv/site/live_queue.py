@@ -158,7 +158,7 @@ def _instant(where: str, text: str) -> int:
 
 
 def _tasks(text: str) -> int:
-    """Return how many jobs an entry stands for, as 3 of "7_[0-2%4]"."""
+    """Return the number of jobs in an entry, which is 3 for "7_[0-2%4]"."""
     match = TASKS.search(text)
     if match is None:
         return 1
@@ -259,7 +259,8 @@ def forecaster_of_queue(
     Args:
         squeue: What `squeue --json`, or the command SQUEUE, has printed.
         sinfo: What the command SINFO has printed, for the processors of the nodes that are up.
-        processors: Of the machine, if there is no `sinfo`; by default those of the history.
+        processors: How many the machine has, if there is no `sinfo`; None for as many as the
+            history says.
         history: A workload: an accounting log, for runtimes and arrivals. None for none.
         users: The file of `bfenv workloads import --users`, which tells the history's users by
             name.

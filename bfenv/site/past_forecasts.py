@@ -12,10 +12,11 @@ are measured on the scale log(wait + 1 min), on which a factor weighs the same f
 day. No correction goes beyond both the futures and the longest wait that followed one of these
 forecasts.
 
-Where the site does not run the policy that is assumed, least squares can tell part of an error from
-the same quantities. If this makes the errors of earlier forecasts smaller, those of each of BLOCKS
-told from the others, forecasts are also corrected after they have been moved by the error to
-expect, and the quantiles of both are averaged (Lichtendahl, Grushka-Cockayne and Winkler 2013).
+Where the site does not run the policy that is assumed, a part of the errors may follow from the
+same quantities. Least squares predict it. The moments are in BLOCKS, and the errors of each block
+are predicted from the others. If that makes the errors smaller, all forecasts are moved by their
+predicted errors and corrected again. The result is the mean of the quantiles of both corrections
+(Lichtendahl, Grushka-Cockayne and Winkler 2013).
 
 A job that has not started yet counts as one that starts now: nothing later is known.
 """
@@ -31,10 +32,10 @@ from bfenv.core.durations import MINUTE
 LEVELS = (np.arange(40) + 0.5) / 40  # of the quantiles that are corrected
 LOWER, MIDDLE, UPPER = 4, 20, 36  # of these
 NEIGHBOURS = 80
-# How much differences of `_features` count: of three quantiles, the wait so far, size and limit
+# The weights of `_features` in a distance: three quantiles, the wait so far, size and limit
 ALIKE = np.array([0, 1, 1, 0.3, 0.5, 0.5])
 BLOCKS = 10  # of moments, one after the other
-SMALLER = 0.95  # what may be left of errors at most, beside what all have in common
+SMALLER = 0.95  # the largest share of the errors that may be left, after their median is taken off
 FEWEST = 20  # moments of earlier forecasts, without which nothing is corrected
 FIRST = 100  # the first job of a log that may be the moment of an earlier forecast
 
@@ -133,7 +134,7 @@ def _moved(
 def _expected_errors(
     rows: np.ndarray, error: np.ndarray, moment: np.ndarray, others: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the errors to expect of earlier forecasts and of others, (n,) and (k,); 0 if unknown.
+    """Predict the errors of earlier forecasts and of others, (n,) and (k,); 0 if that is no help.
 
     * `rows`, `others`: (n, len(ALIKE)) and (k, len(ALIKE)) of them.
     * `error`, `moment`: (n,) of the earlier ones.
@@ -153,7 +154,7 @@ def _expected_errors(
 
 
 def _features(quantiles: np.ndarray, waited: np.ndarray, request: np.ndarray) -> np.ndarray:
-    """Return by what forecasts resemble each other, (n, len(ALIKE)), on logarithmic scales."""
+    """Return the quantities that ALIKE compares, (n, len(ALIKE)), on logarithmic scales."""
     some = quantiles[:, [LOWER, MIDDLE, UPPER]]
     return np.column_stack([some, log_scale(waited), np.log2(request)])
 

@@ -61,7 +61,7 @@ def in_words(policy: str) -> str:
 def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str:
     """Write the ends of an interval of differences, like "10 min to 50 min less".
 
-    They are in one unit, that of the durations `like` if these are given.
+    Both ends have the same unit. `like` are durations whose unit they take.
     """
     low, high = interval.low, interval.high
     if not low <= high:  # there is no interval

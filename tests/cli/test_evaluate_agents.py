@@ -132,7 +132,7 @@ def test_other_jobs():
     [
         ({"starves": True}, "* starves: its longest wait is over 2 times EASY's"),
         ({"replaced_actions": 7}, "a.zip: 7 of 200 choices were illegal"),
-        ({"division": "trials"}, "Each division has its own ranks: "),
+        ({"division": "trials"}, "Each division has its own ranks. "),
         ({"division": "clairvoyant"}, "clairvoyant: the estimates are the runtimes"),
         ({"illegal_actions": 3}, "a.zip: 3 of 200 actions were illegal, and counted as passes"),
         ({"outside_window": 0.25}, "a.zip: at 25.0 % of its decisions jobs waited outside"),

@@ -80,12 +80,15 @@ def forget_metrics(row):
     [
         (forget_metrics, "mean_bounded_slowdown is "),
         (lambda row: row["metrics"].update(mine=1), "mine is null, the row says 1"),
-        (lambda row: row["versus"].clear(), "versus is not that of the schedule"),
-        (lambda row: row.update(curves={}), "curves is not that of the schedule"),
-        (lambda row: row.update(classes={}), "classes is not that of the schedule"),
-        (lambda row: row.pop("schedule_hash"), "schedule_hash is not that of the schedule"),
-        (lambda row: row.pop("division"), "division is not that of the schedule"),
-        (lambda row: row.update(division="clairvoyant"), "division is not that of the schedule"),
+        (lambda row: row["versus"].clear(), "versus does not follow from the schedule"),
+        (lambda row: row.update(curves={}), "curves does not follow from the schedule"),
+        (lambda row: row.update(classes={}), "classes does not follow from the schedule"),
+        (lambda row: row.pop("schedule_hash"), "schedule_hash does not follow from the schedule"),
+        (lambda row: row.pop("division"), "division does not follow from the schedule"),
+        (
+            lambda row: row.update(division="clairvoyant"),
+            "division does not follow from the schedule",
+        ),
     ],
 )
 def test_results_follow_from_the_schedule(copy, forge, reason):
@@ -104,7 +107,7 @@ def test_trials_are_seen_in_the_schedule(tmp_path):
     run_suite(SUITE, ["multiqueue"], out=tmp_path, seeds=1, keep_schedules=True)
     assert found(tmp_path) == {}
     change(tmp_path, "multiqueue", division="completion")
-    assert found(tmp_path) == {("schedule", WRONG): "division is not that of the schedule"}
+    assert found(tmp_path) == {("schedule", WRONG): "division does not follow from the schedule"}
 
 
 def test_notes_of_agents(tmp_path, monkeypatch):
