@@ -30,10 +30,10 @@ VERDICTS = {
     "fair": Limits(factor=2.0, correlation=0.4, close=0.5),
 }  # of the first that is reached; "poor" if none is
 VERDICTS_MEANING = (
-    "A simulation is good if its mean wait is within a factor of 1.25 of the logged one, the rank "
-    "correlation of waits is at least 0.7, and at least 70 % of the jobs wait within a factor of "
-    "two or ten minutes of what they waited; fair with a factor of 2, a correlation of 0.4 and "
-    "50 %; otherwise poor."
+    "A job is close if its wait differs from the logged one by at most ten minutes or a factor of "
+    "two. A simulation is good if the mean waits differ by at most a factor of 1.25, the rank "
+    "correlation is at least 0.7, and 70 % of the jobs are close. It is fair with 2, 0.4 and 50 %. "
+    "Otherwise it is poor."
 )
 
 

@@ -417,10 +417,10 @@ def moment_of(trace: Trace, at: int | str) -> int:
     first, last = int(trace.jobs.submit[0]), int(trace.jobs.submit[-1])
     if not first <= moment <= last:
         begin, end = date_at(trace, first), date_at(trace, last)
-        dates = f", from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}" if begin and end else ""
+        dates = f", {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}" if begin and end else ""
         raise BfenvError(
-            f"the moment {at} is outside of {trace.name}, whose jobs are submitted from {first} s "
-            f"to {last} s{dates}"
+            f"the moment {at} is outside of {trace.name}, whose jobs come from {first:,} s to "
+            f"{last:,} s{dates}"
         )
     return moment
 
