@@ -15,7 +15,7 @@ test: .venv/all  ## nine tenths of the tests, with a third of hypothesis' exampl
 	@# Compile once, not once per worker: policies on one core, orders and the environment on another.
 	$(BIN)/bfenv evaluate --format csv > /dev/null & policies=$$!; \
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
-	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
+	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=3000 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \

@@ -76,10 +76,10 @@ def score_episodes(count: int, **settings: Unpack[EnvSettings]) -> list[Outcome]
 
 
 def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
-    """Name the legal job of the lowest log(estimate) + 2 log(size)."""
+    """Name the legal job of the lowest log(estimate) + 1.5 log(size)."""
     queue = seen["queue"].astype(np.float64)
     log_size = np.log(np.maximum(queue[:, :, JOB_SIZE], SMALLEST))
-    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 2 * log_size
+    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 1.5 * log_size
     actions: np.ndarray = np.where(mask[:, :-1], value, np.inf).argmin(axis=1)
     return np.where(mask[:, :-1].any(axis=1), actions, mask.shape[1] - 1)
 

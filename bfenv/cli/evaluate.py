@@ -27,7 +27,7 @@ def evaluate(
         None,
         "WORKLOAD",
         "Name or SWF file; see `bfenv workloads`; repeat for several.  [default: that on the card "
-        f"of the --agent, or else {WORKLOAD}]",
+        f"of the --agent, or else the environment's; without --agent {WORKLOAD}]",
         "--workload",
         "-w",
     ),
@@ -75,7 +75,7 @@ def evaluate(
     With several workloads, one table has each policy's mean bounded slowdown on each, the 95 %
     interval of its difference from EASY's job by job, and ratios to EASY's over all.
 
-    With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
+    With --agent, the agent plays --episodes of 640 jobs, and then one long episode of all jobs of
     the split. By default, these are jobs of the first workload on its card. Several agents share
     the two tables if they are scored on the same jobs. Choose between agents by the long one; a
     note says where the two differ by more than a factor of 1.5, or only the long one shows starved
@@ -241,8 +241,8 @@ def _evaluate_agents(
     format: Format,
 ) -> None:
     """Score each agent on drawn episodes, and on one long episode; print a table for either."""
+    import bfenv.envs.settings as st
     import bfenv.evaluation.episodes as ep
-    from bfenv.envs.settings import DEFAULTS
     from bfenv.workloads.load import load_workload
 
     noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
@@ -250,12 +250,12 @@ def _evaluate_agents(
     errors: list[str] = []
     for agent in agents:
         own = workload or ep.workload_of(agent)
-        trace = load_workload(own or WORKLOAD, **({} if load is None else {"load": load}))
+        trace = load_workload(own or st.WORKLOAD, **({} if load is None else {"load": load}))
         if workload is None:
             reason = "which is on its card" if own else "as no card names a workload that is here"
-            line = f"{agent} plays the split {split} of {own or WORKLOAD}, {reason}"
+            line = f"{agent} plays the split {split} of {own or st.WORKLOAD}, {reason}"
             show.lines([f"bfenv: {line}; see --workload"], sys.stderr)
-        for length, count in {DEFAULTS["episode_jobs"]: episodes, None: 1}.items():
+        for length, count in {st.DEFAULTS["episode_jobs"]: episodes, None: 1}.items():
             with show.share_done(f"{agent[-14:]}, {count} episodes") as watch:
                 rows = ep.evaluate_agent(
                     agent,

@@ -229,7 +229,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     * `workload=None`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`; with a list,
       every episode is taken from one workload drawn by seed. None is the embedded model: for
-      split="train" {training} generated traces, "{workload}:seed=s" for the seeds {seeds} at each
+      split="train" {training} generated traces, "{workload},seed=s" for the seeds {seeds} at each
       of the loads {loads} (or at those of `load`); for the other splits "{workload}", which has
       another seed. So no job that you validate or test on is one of training.
     {settings}

@@ -38,7 +38,7 @@ class EpisodeSource:
         episode_jobs: int | None,
     ) -> None:
         if workload is None and split == "train":
-            workload = [f"{WORKLOAD}:seed={seed}" for seed in TRAINING_SEEDS]
+            workload = [f"{WORKLOAD},seed={seed}" for seed in TRAINING_SEEDS]
             load = TRAINING_LOADS if load is None else load
         self.traces = _load_traces(WORKLOAD if workload is None else workload, load)
         self.split = split

@@ -206,7 +206,7 @@ def handles_of(env: Any) -> list[EnvHandle]:
         >>> observation, info = env.reset(seed=0)
         >>> handle = handles_of(env)[0]
         >>> handle.window, handle.trace.processors
-        (16, 256)
+        (16, 352)
     """
     inner = getattr(env, "unwrapped", None)
     handles = getattr(inner, "handles", None)

@@ -12,7 +12,7 @@ from bfenv.evaluation import evaluate_agent
 from bfenv.evaluation.episodes import starves, workload_of
 from tests.leaderboard.suites import SAMPLES
 
-WORKLOAD = "lublin:jobs=1500,procs=32,seed=5"
+WORKLOAD = "lublin:jobs=3000,procs=32,seed=5"
 
 
 def test_rows(run):
@@ -23,7 +23,7 @@ def test_rows(run):
     assert status == 0
     rows = json.loads(out)
     trace = bfenv.load_workload(WORKLOAD, load=0.9)
-    for length, episodes in ((256, 2), (None, 1)):
+    for length, episodes in ((640, 2), (None, 1)):
         shown = [row for row in rows if row["episode_jobs"] == length]
         expected = evaluate_agent(
             name,
@@ -37,7 +37,7 @@ def test_rows(run):
             assert row["agent"] == name and row["starves"] == starves(score)
             assert {key: row[key] for key in score.metrics} == score.metrics
     assert {row["jobs"] for row in rows} == {
-        256,
+        640,
         len(bfenv.load_workload(f"{WORKLOAD},split=test,load=0.9")) - 256,
     }
     status, out, _ = run("evaluate", *arguments, "-f", "csv")
@@ -48,7 +48,7 @@ def test_table(run):
     """There is a table for each protocol, with marks that are explained below it."""
     status, out, _ = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2)
     assert status == 0
-    assert "split test: 2 episodes of 256 jobs" in out and "split test: all" in out
+    assert "split test: 2 episodes of 640 jobs" in out and "split test: all" in out
     assert out.count("+ the best policy of bfenv that starves no jobs") == 2
     markdown = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "-f", "markdown")[1]
     assert markdown.count(f"| {SAMPLES}:easy |") == 2
@@ -81,7 +81,7 @@ def test_divisions(run):
     trials = {"random:trial_limit=60", "multiqueue"}
     assert {row["policy"] for row in rows if row["division"] == "trials"} == trials
     assert {row["division"] for row in rows} == {"trials", "completion"}
-    for length in (256, None):
+    for length in (640, None):
         best = [row["division"] for row in rows if row["best"] and row["episode_jobs"] == length]
         assert best.count("completion") == 1 and best.count("trials") <= 1
     out = run("evaluate", *arguments, "--episodes", 1)[1]

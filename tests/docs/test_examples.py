@@ -97,7 +97,7 @@ def run_command(line, folder, monkeypatch, capsys):
     prompt, command, *words = shlex.split(line, comments=True)
     assert (prompt, command) == ("$", "bfenv"), line
     if words[0] == "evaluate" and "--agent" in words and "--episodes" not in words:
-        words += ["--episodes", "1"] + ["--workload=lublin:jobs=2000"] * ("-w" not in words)
+        words += ["--episodes", "1"] + ["--workload=lublin:jobs=3000"] * ("-w" not in words)
     monkeypatch.setattr(sys, "argv", [command, *words])
     before = set(folder.iterdir())
     capsys.readouterr()

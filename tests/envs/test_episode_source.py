@@ -8,7 +8,7 @@ import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import running, start, waiting
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import TRAINING_LOADS
+from bfenv.envs.settings import TRAINING_LOADS, WORKLOAD
 from tests.envs.playing import play, whole
 from tests.envs.test_vector import SHORT
 
@@ -28,7 +28,7 @@ def test_split():
 
 def test_last_jobs():
     """The last jobs of a split are drawn, too, and short splits have many windows."""
-    env = BackfillEnv("lublin:jobs=1300")
+    env = BackfillEnv("lublin:jobs=1300", episode_jobs=256)
     first, last = env.batch.source.splits[0]
     drawn = set()
     for seed in range(200):
@@ -53,7 +53,7 @@ def test_first_job():
     """An episode can be chosen by its first job; wrong options are named."""
     env = gymnasium.make("Backfill-v0", workload="lublin").unwrapped
     env.reset(options={"first_job": 300})
-    assert env.episode_jobs == range(300, 556)
+    assert env.episode_jobs == range(300, 940)
     for options, message in (
         ({"first_job": 5}, "first_job .* 5"),
         ({"first": 5}, "'first'"),
@@ -89,8 +89,8 @@ def test_training():
     loads = {round(trace.offered_load, 1) for trace in traces}
     assert loads == set(TRAINING_LOADS)
     for split in ("validation", "test", "all"):
-        assert BackfillEnv(split=split).batch.source.traces == [bfenv.load_workload("lublin")]
-    assert bfenv.load_workload("lublin").hash not in {trace.hash for trace in traces}
+        assert BackfillEnv(split=split).batch.source.traces == [bfenv.load_workload(WORKLOAD)]
+    assert bfenv.load_workload(WORKLOAD).hash not in {trace.hash for trace in traces}
     drawn = set()
     env = BackfillEnv(warmup_jobs=0, episode_jobs=5)
     for seed in range(100):
