@@ -52,7 +52,8 @@ def test_deterministic():
 def test_stack(processors):
     """The stack of running jobs is as high as the machine is busy."""
     options = FREE | {"window": 8, "window_order": "oldest", "render_mode": "rgb_array"}
-    env = BackfillEnv(crowd(processors=processors), split="all", **options)
+    # of these episodes, no running job ends left of the column that is looked at
+    env = BackfillEnv(crowd(processors=processors), split="all", episode_jobs=256, **options)
     env.reset(seed=2)
     for _ in range(20):
         env.step(int(np.flatnonzero(env.action_masks())[0]))
