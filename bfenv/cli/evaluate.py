@@ -75,8 +75,8 @@ def evaluate(
     With several workloads, one table has each policy's mean bounded slowdown on each, the 95 %
     interval of its difference from EASY's job by job, and ratios to EASY's over all.
 
-    With --agent, the agent plays --episodes of 640 jobs, and then one long episode of all jobs of
-    the split. By default, these are jobs of the first workload on its card. Several agents share
+    With --agent, the agent plays short --episodes, and then one long episode of all jobs of the
+    split. By default, these are jobs of the first workload on its card. Several agents share
     the two tables if they are scored on the same jobs. Choose between agents by the long one; a
     note says where the two differ by more than a factor of 1.5, or only the long one shows starved
     jobs. Random actions in the default environment, EASY, easy-saf, every --policy, and the best

@@ -124,7 +124,7 @@ def _episode_length(
         raise BfenvError(
             f"{trace.name}: the split {split!r} has {bounds[1] - bounds[0]} jobs, too few for "
             f"warmup_jobs={warmup_jobs} and episode_jobs={episode_jobs}; "
-            "choose a longer workload or another split"
+            "choose a longer workload, another split, or fewer jobs for an episode"
         )
     return room if episode_jobs is None else episode_jobs
 

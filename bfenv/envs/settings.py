@@ -22,8 +22,8 @@ RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
 LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
 ABOVE = " above "  # in trial_limit, between a length and an estimate
-# The default, with seed 0; "train" has each of the seeds at each of the loads. Fewer jobs than in
-# the model ask for the longest time: estimates tell as much of runtimes as those of real logs.
+# The default has seed 0. That of "train" has each of the seeds at each of the loads. Only 2 % of
+# the jobs ask for the longest time, so that estimates tell more about runtimes.
 WORKLOAD = "lublin:procs=352,emax_share=0.02"
 TRAINING_SEEDS = (1, 2, 3, 4)
 TRAINING_LOADS = (0.9, 1.0, 1.1)
