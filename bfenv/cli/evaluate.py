@@ -75,13 +75,14 @@ def evaluate(
     With several workloads, one table has each policy's mean bounded slowdown on each, the 95 %
     interval of its difference from EASY's job by job, and ratios to EASY's over all.
 
-    With --agent, the agent plays short --episodes, and then one long episode of all jobs of the
-    split. By default, these are jobs of the first workload on its card. Several agents share
-    the two tables if they are scored on the same jobs. Choose between agents by the long one; a
-    note says where the two differ by more than a factor of 1.5, or only the long one shows starved
-    jobs. Random actions in the default environment, EASY, easy-saf, every --policy, and the best
-    policy that starves no jobs are scored on the same jobs. Agents that sample actions are scored
-    with and without sampling.
+    With --agent, the agent plays --episodes of the environment's default length, or of half of what
+    a small split has after the warm-up, and then one long episode of all jobs of the split. By
+    default, these are jobs of the first workload on its card. Several agents share the two tables
+    if they are scored on the same jobs. Choose between agents by the long one; a note says where
+    the two differ by more than a factor of 1.5, or only the long one shows starved jobs. Random
+    actions in the default environment, EASY, easy-saf, every --policy, and the best policy that
+    starves no jobs are scored on the same jobs. Agents that sample actions are scored with and
+    without sampling.
 
     An agent is "random", "module:object", a network of `bfenv train` (FOLDER/agent.json or
     "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs --trust. Networks and
@@ -244,7 +245,10 @@ def _evaluate_agents(
     import bfenv.envs.settings as st
     import bfenv.evaluation.episodes as ep
     from bfenv.workloads.load import load_workload
+    from bfenv.workloads.transform import split_range
 
+    usual, warmup_jobs = st.DEFAULTS["episode_jobs"], st.DEFAULTS["warmup_jobs"]
+    assert usual is not None
     noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
     tables: list[list[dict[str, Any]]] = []
     errors: list[str] = []
@@ -255,7 +259,10 @@ def _evaluate_agents(
             reason = "which is on its card" if own else "as no card names a workload that is here"
             line = f"{agent} plays the split {split} of {own or st.WORKLOAD}, {reason}"
             show.lines([f"bfenv: {line}; see --workload"], sys.stderr)
-        for length, count in {st.DEFAULTS["episode_jobs"]: episodes, None: 1}.items():
+        first, last = split_range(trace, split)
+        room = last - first - warmup_jobs
+        short = usual if room >= usual else max(1, room // 2)
+        for length, count in {short: episodes, None: 1}.items():
             with show.share_done(f"{agent[-14:]}, {count} episodes") as watch:
                 rows = ep.evaluate_agent(
                     agent,

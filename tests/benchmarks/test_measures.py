@@ -1,11 +1,14 @@
 """What is measured, not how fast it is."""
 
+import math
+
 import numpy as np
 import pytest
 
 import bfenv
 from benchmarks import engine, environments, processes
 from benchmarks.engine import ENGINE, LOGS
+from benchmarks.episodes import score_episodes
 from benchmarks.search import measure_search
 
 LINE = "{} 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
@@ -109,3 +112,9 @@ def test_start(monkeypatch):
     groups = ["new process, nothing compiled", "new process", "peak memory"]
     assert [row["group"] for row in rows] == groups
     assert 1 < rows[-1]["best"] < 10_000 and rows[-1]["unit"] == "MiB"
+
+
+def test_learning_pays():
+    """In the default episodes, a score of two weights has at most half of random's slowdown."""
+    ratio = {each.name: each.ratio.mean() for each in score_episodes(100)}
+    assert ratio["a score of two weights"] - ratio["random"] < math.log(0.5)

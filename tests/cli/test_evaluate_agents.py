@@ -54,6 +54,14 @@ def test_table(run):
     assert markdown.count(f"| {SAMPLES}:easy |") == 2
 
 
+def test_small_split(run):
+    """Where a split is too small for the default length, the episodes are shorter."""
+    arguments = ("-a", "random", "-w", "lublin:jobs=2000,procs=32", "--episodes", 1, "-f", "json")
+    status, out, _ = run("evaluate", *arguments)
+    lengths = {row["episode_jobs"]: row["jobs"] for row in json.loads(out)}
+    assert status == 0 and lengths[None] // 2 in lengths and lengths[None] < 640
+
+
 def test_several_agents(run):
     """Agents that are scored on the same jobs share a table; each reference is in it once."""
     agents = ("random:window=4", f"{SAMPLES}:easy", "random:window=16", f"{SAMPLES}:easy:window=16")
