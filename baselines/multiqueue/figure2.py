@@ -79,10 +79,7 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
         for job in waiting(cluster)[first_job:]:
             # one too large to start now matters as a pivot only
             if (
-                (
-                    jobs.size[job] <= free(cluster)
-                    or memory.pivot[at.partition_of(memory.partitions, jobs, job)] in (job, NONE)
-                )
+                (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
                 and jobs.priority[job] == priority
                 and at.stage_of(cluster, memory, job) == at.QUEUED
             ):
@@ -112,6 +109,12 @@ def _execute_speculatively(cluster, jobs, memory, priority, first):
 
 
 @kernel
+def _is_pivot(jobs, memory, job):
+    """Return whether a queued job is the pivot of its partition, or would become it."""
+    return memory.pivot[at.partition_of(memory.partitions, jobs, job)] in (job, NONE)
+
+
+@kernel
 def _consider(cluster, jobs, memory, job):
     """The loop of Figure 2 for one queued job."""
     p = at.partition_of(memory.partitions, jobs, job)  # line 1
@@ -122,13 +125,18 @@ def _consider(cluster, jobs, memory, job):
         if pivot_start_time == now(cluster):  # line 6a
             _start(cluster, jobs, memory, job)
             memory.pivot[p] = NONE
-        return
-    profile, time = memory.promises.profile, now(cluster)
-    size, estimate = jobs.size[job], jobs.estimate[job]
-    # lines 4, 5 and 7: idle and extra processors of any partition are enough
-    if size <= free(cluster) and fits(profile, size, estimate, time):  # lines 7a to 7c
-        reserve(profile, size, time, time + estimate)
+    elif _delays_no_pivot(cluster, jobs, memory, job):  # lines 7a to 7c
+        profile, time = memory.promises.profile, now(cluster)
+        reserve(profile, jobs.size[job], time, time + jobs.estimate[job])
         _start(cluster, jobs, memory, job)
+
+
+@kernel
+def _delays_no_pivot(cluster, jobs, memory, job):
+    """Lines 4, 5 and 7: return whether idle and extra processors of any partition are enough."""
+    return jobs.size[job] <= free(cluster) and fits(
+        memory.promises.profile, jobs.size[job], jobs.estimate[job], now(cluster)
+    )
 
 
 @kernel
