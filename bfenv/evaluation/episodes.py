@@ -157,7 +157,8 @@ def evaluate_agent(
     current = env
 
     def share() -> float:
-        now = 1 - current.unstarted / len(current.episode_jobs)
+        jobs, unstarted = len(current.episode_jobs), current.unstarted
+        now = 1 - unstarted / jobs if jobs and unstarted else 0.0  # no jobs before the first reset
         return min((len(played) + now) / (len(acting) * len(plan)), 1.0)
 
     watch(share)

@@ -7,6 +7,7 @@ import bfenv
 from bfenv.agents import PolicyAgent, RandomAgent, span_of
 from bfenv.analysis.comparison import STARVES
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.evaluation import episodes
 from bfenv.evaluation.episodes import FAMILIES, best_policies, evaluate_agent, starves
 from bfenv.leaderboard.make_row import agent_schedule
 
@@ -42,6 +43,19 @@ def test_reward():
             sums[seed] += reward
     assert row.metrics["mean_reward"] == pytest.approx(np.mean(sums), abs=1e-9)
     assert row.metrics["reward_deviation"] == pytest.approx(np.std(sums), abs=1e-9)
+
+
+def test_share(monkeypatch):
+    """The share that is done can be read at any time, also before an agent's first episode."""
+    watched, shares = [], []
+
+    def make(env, seed):
+        shares.extend(share() for share in watched)
+        return RandomAgent(env, seed)
+
+    monkeypatch.setattr(episodes, "RandomAgent", make)
+    evaluate_agent(lambda env: make(env, 0), TRACE, episodes=2, watch=watched.append, **OPTIONS)
+    assert shares == [0, 0.25, 0.5, 0.75] and watched[0]() == 1
 
 
 @pytest.mark.parametrize("policy", ["easy", "easy-saf", "easy(order=size * estimate)"])
