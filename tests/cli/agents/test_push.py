@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from bfenv.agents.card import MODELS, read_card
+from bfenv.evaluation import hub
 from bfenv.evaluation.episodes import evaluate_agent
 
 WORKLOAD = "lublin:procs=64,jobs=2400,seed=9"
@@ -48,6 +49,7 @@ def test_folder(run, tmp_path, agent):
 def test_run(run, tmp_path, monkeypatch):
     """The command of the README scores the agent of a training; no file is lost unasked."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "FRAMES", 2)
     (tmp_path / "run").mkdir()
     (tmp_path / "run/agent.json").write_bytes((MODELS / "generator-formula.json").read_bytes())
     push = "agents", "push", "run", "--to", "hub", *SHORT
