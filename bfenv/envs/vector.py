@@ -42,7 +42,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         copy: If False, `reset` and `step` return the same arrays of observations each time, which
             the next call overwrites; it is a little faster.
         threads: How many threads step the environments. The results are the same. A second
-            one pays from about 1,000 environments on.
+            one pays from about 250 environments on.
         **settings: As of `BackfillEnv`.
 
     Raises:
