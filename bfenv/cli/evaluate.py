@@ -245,10 +245,7 @@ def _evaluate_agents(
     import bfenv.envs.settings as st
     import bfenv.evaluation.episodes as ep
     from bfenv.workloads.load import load_workload
-    from bfenv.workloads.transform import split_range
 
-    usual, warmup_jobs = st.DEFAULTS["episode_jobs"], st.DEFAULTS["warmup_jobs"]
-    assert usual is not None
     noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
     tables: list[list[dict[str, Any]]] = []
     errors: list[str] = []
@@ -259,10 +256,7 @@ def _evaluate_agents(
             reason = "which is on its card" if own else "as no card names a workload that is here"
             line = f"{agent} plays the split {split} of {own or st.WORKLOAD}, {reason}"
             show.lines([f"bfenv: {line}; see --workload"], sys.stderr)
-        first, last = split_range(trace, split)
-        room = last - first - warmup_jobs
-        short = usual if room >= usual else max(1, room // 2)
-        for length, count in {short: episodes, None: 1}.items():
+        for length, count in {ep.short_length(trace, split): episodes, None: 1}.items():
             with show.share_done(f"{agent[-14:]}, {count} episodes") as watch:
                 rows = ep.evaluate_agent(
                     agent,

@@ -23,11 +23,12 @@ from bfenv.core.policy import CLAIRVOYANT, Policy, division_of, plans_for
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
-from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
+from bfenv.envs.settings import DEFAULTS, WORKLOAD, EnvSettings, Workloads
 from bfenv.envs.warm_up import start_times
 from bfenv.evaluation.row import Row, new_row
 from bfenv.parallel.failures import as_policy_error
 from bfenv.workloads.load import load_workload
+from bfenv.workloads.transform import split_range
 
 BASE = "easy"  # what all are compared with
 REFERENCES = (BASE, "easy-saf")
@@ -195,6 +196,15 @@ def workload_of(agent: str) -> str | None:
             if count_seen(trace, 0, len(trace), card.trained_on):
                 return str(workload)
     return None
+
+
+def short_length(trace: Trace, split: str) -> int:
+    """Return the default `episode_jobs`, or half of what a small split has after the warm-up."""
+    usual, warmup_jobs = DEFAULTS["episode_jobs"], DEFAULTS["warmup_jobs"]
+    assert usual is not None
+    first, last = split_range(trace, split)
+    room = last - first - warmup_jobs
+    return usual if room >= usual else max(1, room // 2)
 
 
 def starves(row: Row) -> bool:

@@ -14,7 +14,14 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
 from bfenv.envs.settings import WORKLOAD
-from bfenv.evaluation.episodes import BASE, RANDOM, REFERENCES, evaluate_agent, workload_of
+from bfenv.evaluation.episodes import (
+    BASE,
+    RANDOM,
+    REFERENCES,
+    evaluate_agent,
+    short_length,
+    workload_of,
+)
 from bfenv.evaluation.replay import draw_replay, make_video
 from bfenv.workloads.load import load_workload
 
@@ -42,13 +49,17 @@ def write_hub_folder(
     agent, is_network = SHIPPED + name, card.kind == NETWORK
     workload = workload or workload_of(agent) or WORKLOAD
     check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
+    length = short_length(load_workload(workload), "test")
     sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, BASE)
     free = {} if is_network else {"reservations": 0, "guard": None}
     titled = dict(zip((folder.name, "EASY"), sides, strict=True))
-    video = make_video(draw_replay(titled, 0, FRAMES, workload, split="test", **free))
+    episode = {"split": "test", "episode_jobs": length}
+    video = make_video(draw_replay(titled, 0, FRAMES, workload, **episode, **free))
     player, added = (agent, ()) if is_network else (RANDOM, (agent,))
     references = (*REFERENCES, *added)
-    rows = evaluate_agent(player, workload, episodes=episodes, references=references, watch=watch)
+    rows = evaluate_agent(
+        player, workload, episodes=episodes, references=references, watch=watch, episode_jobs=length
+    )
     rows.sort(key=lambda row: row.policy != agent)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "replay.mp4", video)

@@ -3,8 +3,8 @@
 Each function draws from a random stream of its own. With one seed, the jobs of high priority are
 therefore not those with a requested start time.
 
-In all functions, `trace` (Trace) is not changed, and `seed` (int) is that of the random draws; the
-result is another trace.
+Each function returns a new trace and leaves `trace` (Trace) as it is. `seed` (int) seeds its random
+draws.
 """
 
 import inspect

@@ -93,8 +93,7 @@ def popular_estimates(trace: Trace, most: int = POPULAR) -> list[dict[str, Any]]
 def hours(trace: Trace) -> np.ndarray:
     """Return the hour of the day at which each job is submitted, (n,) int64 from 0 to 23.
 
-    Hours are those of the clock at the trace's beginning; changes to or from summer time are
-    ignored.
+    The time zone's offset at the begin of the trace holds throughout, also in summer time.
     """
     return (trace.time_of_day + trace.jobs.submit) % DAY // HOUR
 

@@ -1,6 +1,6 @@
 """Downloads of the Parallel Workloads Archive, each checked and stored in one step by pooch.
 
-Hashes are those of the text, because packed copies differ, and the text is what is stored.
+The text of a log is stored and hashed, because packed copies of the same text differ.
 """
 
 import os
@@ -27,7 +27,7 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     * `folder`: where to look for it and to store it. None looks in all folders, see `locate`, and
       stores in the user's cache.
 
-    Returns the file, text whose hash is that of the catalogue, where that has one.
+    Returns the file. Its text has the hash in the catalogue, if there is one.
     """
     import pooch
 

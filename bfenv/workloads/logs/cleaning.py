@@ -82,7 +82,7 @@ class Conversion(Cleaning):
 
 @dataclass(frozen=True)
 class Imported(Conversion):
-    """What else an import knows of its log, for whoever may read it: names may be among it."""
+    """What else an import knows of its log. It may hold names of users and jobs."""
 
     encoding: str = field(default="utf-8", compare=False)
     examples: Mapping[str, str] = field(default_factory=dict, compare=False)  # a line by reason

@@ -82,8 +82,8 @@ def read_sacct(
           -o JobID,User,Group,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes
 
     Columns are found by their names in the first line. JobID or JobIDRaw, Submit, Start, State, a size and a
-    runtime are required. Others may be missing, and further ones are ignored; a name with a
-    delimiter or a line break in it, as JobName may have, is told from the fields beside it.
+    runtime are required. Others may be missing, and further ones are ignored. A name such as
+    JobName may contain delimiters and line breaks: the fields beside it show where it ends.
 
     Each run that ended and took time is a job: each run of a requeued or resized job, submitted no
     earlier than the run before ended; each task of an array; each component of a heterogeneous
@@ -108,8 +108,8 @@ def read_sacct(
             has most, in cores of its partition.
         capacity: What each partition has, for "dominant": "cpu=512,mem=4T,gpu=64" for all, or "gpu:
             cpu=512,gpu=64; long: cpu=4096". `processors` is then by default the sum of cpu.
-        fields: Columns of a dump without a line of names (`sacct -n`), as given to `-o`. None takes
-            those of the command above if the first line is a job.
+        fields: Columns of a dump without a line of names (`sacct -n`), as given to `-o`. With None,
+            a dump whose first line is a job has the columns of the command above.
         delimiter: What `--delimiter` of sacct was. None finds it between the first two columns.
         selection: Which jobs to take.
         eligible: Take the time from which a job was neither held nor waiting for other jobs as its

@@ -50,11 +50,13 @@ def read_swf(
     """Return the trace in an SWF file, named like the file.
 
     Size is the requested processors if positive, or else the allocated ones; the estimate is the
-    requested time if positive, or else the run time. Jobs without a submit time, a runtime or a
-    size, those larger than the machine, repeated lines, and lines of parts of a job (status 2 to
-    4) beside that of the whole, are dropped and counted in `trace.cleaning`. Submit
-    times are rebased to 0, lines out of order are put in order, fractions of seconds are rounded,
-    and users are numbered from 0 in the order of their ids.
+    requested time if positive, or else the run time. Submit times are rebased to 0, lines out of
+    order are put in order, fractions of seconds are rounded, and users are numbered from 0 in the
+    order of their ids.
+
+    These lines are dropped and counted in `trace.cleaning`: jobs without a submit time, a runtime
+    or a size; jobs larger than the machine; repeated lines; and parts of a job (status 2 to 4) if
+    the whole job has a line, too.
 
     Lines of the header like "Outage: BEGIN END PROCESSORS", with the file's seconds, become
     `trace.outages`.

@@ -32,7 +32,7 @@ Capacity = dict[str, dict[str, int]]  # what partitions have, by name, "" for al
 def sizes_in(
     resource: str, capacity: str | None, processors: int | None, partitions: Collection[str] = ()
 ) -> tuple[Callable[[Fields], tuple[int, int]], int | None]:
-    """Return what counts the processors that a job held and requested, and those of the machine.
+    """Return a function for the processors that a job held and requested, and the machine's count.
 
     `resource`, `capacity` and `processors` are as in `read_sacct`. Only the partitions whose jobs
     are taken, none for all, need a capacity. Raises WorkloadError if there is no such resource, or

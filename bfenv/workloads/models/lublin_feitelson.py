@@ -14,8 +14,8 @@ but not its position in the day, so that its days drift by 1.4 hours in 10,000 j
 References:
     U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
     characteristics of rigid jobs", J. Parallel and Distributed Computing 63(11), 1105-1122, 2003,
-    doi:10.1016/S0743-7315(03)00108-4. The numbers are those of the authors' program m_lublin99.c,
-    and so are the names in `Parameters`.
+    doi:10.1016/S0743-7315(03)00108-4. The numbers and the names in `Parameters` come from the
+    authors' program m_lublin99.c.
 """
 
 import math

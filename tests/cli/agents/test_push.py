@@ -8,11 +8,12 @@ import imageio_ffmpeg
 import pytest
 import yaml
 
+import bfenv
 from bfenv.agents.card import MODELS, read_card
 from bfenv.evaluation import hub
-from bfenv.evaluation.episodes import evaluate_agent
+from bfenv.evaluation.episodes import evaluate_agent, short_length
 
-WORKLOAD = "lublin:procs=64,jobs=2400,seed=9"
+WORKLOAD = "lublin:procs=64,jobs=2000,seed=9"
 SHORT = "-w", WORKLOAD, "--episodes", "2"
 
 
@@ -32,6 +33,7 @@ def test_folder(run, tmp_path, agent):
     reward, ratio = result["metrics"]
     network = agent == "agent:scorer-lublin"
     options = {} if network else {"references": ["easy", agent]}
+    options["episode_jobs"] = short_length(bfenv.load_workload(WORKLOAD), "test")
     rows = evaluate_agent(agent if network else "random", WORKLOAD, episodes=2, **options)
     (own,) = (row.metrics for row in rows if row.policy == agent)
     assert reward["type"] == "mean_reward" and reward["value"] in out
