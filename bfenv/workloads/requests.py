@@ -3,8 +3,8 @@
 Each function draws from a random stream of its own. With one seed, the jobs of high priority are
 therefore not those with a requested start time.
 
-Each function returns a new trace and leaves `trace` (Trace) as it is. `seed` (int) seeds its random
-draws.
+In all functions, `trace` (Trace) is not changed and the result is another trace. `seed` (int) seeds
+the random draws.
 """
 
 import inspect
