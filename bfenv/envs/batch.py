@@ -38,6 +38,7 @@ from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 MOST_THREADS = 256
+HEAD_START = 0.2  # parts that the calling thread takes beyond its own
 NO_ACTION = np.zeros(1, dtype=np.int64)  # in an environment that has just been opened
 FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
@@ -381,7 +382,9 @@ class EnvBatch:
         self._kernel_arguments = state, tables, rules
         count = len(self._state.counters)
         threads = min(self.threads, count)
-        bounds = [count * k // threads for k in range(threads + 1)]
+        # The calling thread begins while the others still wake up, so it takes more.
+        ends = HEAD_START + np.arange(1, threads + 1)
+        bounds = [0, *np.rint(count * ends / ends[-1]).astype(np.int64).tolist()]
         # An expression computes in its own array, so each thread needs one.
         self._parts = [
             ((state, tables, tuple(copy.deepcopy(self.rules))), slice(begin, end))
