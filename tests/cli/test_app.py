@@ -64,17 +64,7 @@ def test_interrupted_import(tmp_path, module):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_encodings(swf, encoding):
     """Where the output's encoding lacks the minus sign, a hyphen stands for it."""
-    words = [
-        "-m",
-        "bfenv",
-        "report",
-        "whatif",
-        str(swf),
-        "--processors",
-        "+4",
-        "--processors",
-        "-0%",
-    ]
+    words = ["-m", "bfenv", "report", "whatif", str(swf), "--processors=+4", "--processors=-0%"]
     environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
     done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
     text = done.stdout.decode(encoding)

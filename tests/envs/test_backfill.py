@@ -193,14 +193,6 @@ def test_page():
     extra = (*f.PRIORITY, *f.REQUESTED_START, *f.AGE, *f.TRIAL, *f.PASS)
     for feature in (*f.QUEUE, *f.USERS, *extra, *f.CLUSTER):
         assert f"| {feature.name} " in page
-    for section in (
-        "Description",
-        "Action Space",
-        "Observation Space",
-        "Rewards",
-        "Starting State",
-        "Episode End",
-        "Arguments",
-        "Version History",
-    ):
+    sections = "Description, Action Space, Observation Space, Rewards, Starting State, Episode End"
+    for section in (*sections.split(", "), "Arguments", "Version History"):
         assert f"## {section}" in page
