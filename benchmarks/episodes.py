@@ -21,9 +21,9 @@ from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
 
-# The lowest known slowdown without starving jobs on whole traces of these workloads
-BEST = "easy(order='estimate * size ** 1.25 / (1 + (wait / age_limit) ** 3) ** 5', guard=1.3)"
-POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "the best known order": BEST}
+# Of the lowest slowdowns known that starve no jobs on whole traces of the default workload
+BY_AGE = "easy(order='estimate * size ** 1.25 / (1 + (wait / age_limit) ** 3) ** 5', guard=1.3)"
+POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "area and age": BY_AGE}
 RIVALS = ("random", "easy-sjf")  # from which every scheduler is told
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
