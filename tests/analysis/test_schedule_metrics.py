@@ -56,18 +56,8 @@ def test_largest_width_slowdown():
 def test_names():
     """The names that others rely on come first, in order."""
     found = bfenv.metrics(DRAWN)
-    assert list(found)[:10] == [
-        "mean_wait",
-        "mean_bounded_slowdown",
-        "utilization",
-        "max_wait",
-        "p95_wait",
-        "makespan",
-        "median_wait",
-        "p99_wait",
-        "mean_response",
-        "p95_bounded_slowdown",
-    ]
+    first = "mean_wait mean_bounded_slowdown utilization max_wait p95_wait makespan median_wait"
+    assert list(found)[:10] == [*first.split(), "p99_wait", "mean_response", "p95_bounded_slowdown"]
     assert all(type(value) is float for value in found.values())
 
 

@@ -176,17 +176,8 @@ def test_workload_of_the_card(run):
     """By default an agent plays the first workload on its card; without one, the default."""
     assert workload_of("agent:scorer-lublin") == "lublin:procs=128,seed=0"
     assert workload_of("random") is None
-    arguments = (
-        "evaluate",
-        "-a",
-        "agent:scorer-lublin",
-        "--episodes",
-        1,
-        "--load",
-        0.5,
-        "-f",
-        "csv",
-    )
+    words = "evaluate -a agent:scorer-lublin --episodes 1 --load 0.5 -f csv"
+    arguments = words.split()
     status, out, err = run(*arguments)
     assert status == 0 and out == run(*arguments, "-w", "lublin:procs=128,seed=0")[1]
     assert err.startswith(

@@ -19,15 +19,8 @@ from bfenv.baselines import registry
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
-SEPARATE = {
-    "tutorials",
-    "third_party.md",
-    "players.md",
-    "gallery",
-    "generated",
-    "_build",
-    "reproductions",
-}  # tested elsewhere, or generated
+# Tested elsewhere, or generated
+SEPARATE = set("tutorials third_party.md players.md gallery generated _build reproductions".split())
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 TORCH = ("sb3", "torch", "--agent")
 
