@@ -49,7 +49,8 @@ class Canvas:
     @lru_cache(WORDS)
     def text_width(string: str, size: int = 15) -> int:
         """Return the width in pixels that `text` will take."""
-        return round(_font(size).getlength(string))
+        width: float = _font(size).getlength(string)
+        return round(width)
 
     def fitting(self, string: str, width: int, size: int = 15) -> str:
         """Return the string, shortened with an ellipsis if it is wider than `width` pixels."""
