@@ -79,15 +79,16 @@ def episodes(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", metavar="POLICY", help="One more; repeat for several."),
+        typer.Option("--policy", "-p", metavar="POLICY", help="Add a policy; repeat for several."),
     ] = None,
     format: FormatOption = Format.table,
 ) -> None:
     """Measure how well the environment's episodes tell schedulers apart.
 
-    "slowdown" and "wait", the median of the longest waits, are divided by EASY's. "starves" is the
-    share of episodes whose longest wait is over twice EASY's. "from": how many paired episodes
-    tell a scheduler from this one at 95 %.
+    "slowdown" is the mean bounded slowdown over EASY's, and "wait" the median of the longest waits
+    over EASY's. "starves" is the share of episodes in which a job waits over twice EASY's longest
+    wait. "from random" is the number of paired episodes that tell the scheduler from random actions
+    at 95 %, on average.
     """
     given: Any = {name: value for name, value in (("episode_jobs", jobs), ("load", load)) if value}
     found = score_episodes(count, policy or (), **given)

@@ -83,7 +83,11 @@ def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
         yield measurement("jobs", f"{jobs:,} jobs", "easy", jobs, times)
         jobs *= 2
     yield from _growth(ENGINE, repeat)
-    yield from measure_queues("at once", map(_at_once, AT_ONCE), repeat)
+    at_once = (
+        (f"{jobs:,} jobs at once", load_workload("lublin", jobs=jobs, all_at_once=True))
+        for jobs in AT_ONCE
+    )
+    yield from measure_queues("at once", at_once, repeat)
     yield from measure_queues("standing queue", map(standing_queue, BURSTS), repeat)
 
 
@@ -98,12 +102,6 @@ def measure_queues(
             yield measurement(group, what, policy, len(trace), times)
             if min(times) > LONG:
                 policies.remove(policy)
-
-
-def _at_once(jobs: int) -> tuple[str, Trace]:
-    trace = load_workload("lublin", jobs=jobs)
-    at_once = trace.jobs._replace(submit=np.zeros(jobs, dtype=np.int64))
-    return f"{jobs:,} jobs at once", replace(trace, jobs=at_once)
 
 
 def standing_queue(burst: int, jobs: int = STANDING) -> tuple[str, Trace]:

@@ -21,10 +21,10 @@ from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
 
-# Of the lowest slowdowns known that starve no jobs on whole traces of the default workload
+# Small and short jobs come first; on whole traces of the default workload, no job starves.
 BY_AGE = "easy(order='estimate * size ** 1.25 / (1 + (wait / age_limit) ** 3) ** 5', guard=1.3)"
 POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "area and age": BY_AGE}
-RIVALS = ("random", "easy-sjf")  # from which every scheduler is told
+RIVALS = ("random", "easy-sjf")  # every scheduler is compared with these
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
 SMALLEST = 1e-9  # below any share of a machine
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     seconds: float  # an episode takes
 
     def row(self, found: "Sequence[Outcome]") -> tuple[str, ...]:
-        """Return the cells of a table: how it does, and how it differs from RIVALS among these."""
+        """Return the cells of a table: its results, and how many episodes tell it from RIVALS."""
         half = 1.96 * self.ratio.std(ddof=1) / math.sqrt(len(self.ratio))
         low, mean, high = np.exp(self.ratio.mean() + half * np.array([-1, 0, 1]))
         rivals = {each.name: each for each in found}
@@ -60,7 +60,8 @@ class Outcome(NamedTuple):
 
 
 COLUMNS = (
-    "scheduler", "slowdown", "95 %", "from random", "from easy-sjf", "wait", "starves", "seconds",
+    "scheduler", "slowdown", "95 %", *(f"from {name}" for name in RIVALS), "wait", "starves",
+    "seconds",
 )  # fmt: skip
 
 

@@ -125,8 +125,8 @@ def with_load(trace: Trace, load: float) -> Trace:
     """Stretch or shrink the submit times so that the trace has an offered load.
 
     Sizes, runtimes and estimates stay. The daily cycle becomes 24 h times old load / new load
-    (Shmueli 2003, section 4.1). Requested start times and outages move with the submit times; the
-    records stay those of the log.
+    (Shmueli 2003, section 4.1). Requested start times and outages move with the submit times. The
+    records do not change.
 
     Args:
         load: Work of the jobs over processors x time between the first and the last submission. It

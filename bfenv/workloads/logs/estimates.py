@@ -13,7 +13,7 @@ from bfenv.workloads.logs.run import Run, number_names
 from bfenv.workloads.logs.times import LATEST
 
 FEW = 50  # jobs that may exceed their estimates without a word
-EVERYWHERE = ""  # stands for all partitions in the place of a name
+EVERYWHERE = ""  # the key of the estimate for all partitions
 
 
 def read_longest(longest: int | str | None) -> dict[str, int]:

@@ -82,7 +82,7 @@ def load_outages(
     * `path`: the file.
     * `trace`: a trace whose log has a date. Parts of outages before its first submission are left
       out.
-    * `timezone`: Time zone of the times without an offset. Default: that of the log.
+    * `timezone`: Time zone of times that have no offset. Default: the time zone of the log.
     * `resource`: what a processor is, of those of `read_sacct` that TRES has.
     """
     zero = date_at(trace, 0)
