@@ -15,13 +15,15 @@ from bfenv.agents.network_agent import load_network
 from bfenv.agents.player import play
 from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.agents.rlscheduler import rlscheduler
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import ALL, FAMILIES, find_policy
 from bfenv.core.cluster import Cluster
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.names import parse_name
 from bfenv.core.policy import TRIALS, Policy, Watch
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import share_started
+from bfenv.core.text import shown
 from bfenv.envs.backfill import BackfillEnv
 
 
@@ -32,7 +34,7 @@ def load_agent(name: str) -> Policy | Callable[..., Policy]:
       .json.
 
     Raises UnknownNameError if there is no such agent. Raises BfenvError if the file is not a card,
-    or a network does not fit the environment of this version.
+    its policy is not one of bfenv's own, or a network does not fit the environment of this version.
     """
     if not isinstance(name, str):
         raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
@@ -50,9 +52,23 @@ def load_agent(name: str) -> Policy | Callable[..., Policy]:
             play=partial(play_network, network=name, name=agent),
         )
     card = read_card(name, POLICY)
-    if card.policy.startswith("agent:"):
-        raise PolicyError(f"{agent}: its policy is another agent")
-    return replace(find_policy(card.policy), name=agent, summary=card.what)
+    return replace(find_policy(_data_only(agent, card.policy)), name=agent, summary=card.what)
+
+
+def _data_only(agent: str, policy: str) -> str:
+    """Return the policy on a card if to make it runs no code but bfenv's own.
+
+    A card may come from anywhere. So it names a policy of bfenv, by itself or with options, and
+    neither an object in a module, a file, nor a policy of another package.
+    """
+    base, options = parse_name(policy, PolicyError)
+    if ":" in "".join((base, *options.values())) or base not in {**ALL, **FAMILIES}:
+        raise PolicyError(
+            f"{agent}: its policy is {shown(policy)}; cards may name only policies of bfenv and "
+            "their options, so that no code comes with a card. If you trust that policy, use it by "
+            "its own name"
+        )
+    return policy
 
 
 def play_network(trace: Trace, seed: int, watch: Watch, *, network: str, name: str) -> Schedule:

@@ -23,7 +23,9 @@ from bfenv.agents.seen_jobs import Span, decode_span, encode_span
 from bfenv.core.durations import format_duration
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import write_atomically
+from bfenv.core.names import LARGEST
 from bfenv.core.policy import COMPLETION, DIVISIONS, TRIALS, Policy
+from bfenv.core.text import shown
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_FEATURES
 from bfenv.envs.settings import SETTINGS
@@ -207,8 +209,8 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     kind = content["kind"]
     try:
         values = {field: content[field] for field in FIELDS[kind]}
-        if kind == MODEL:
-            values["settings"] = {each: values["settings"][each] for each in ACTING}
+        if kind != POLICY:  # no other setting: a reward could name code
+            values["settings"] = {setting: values["settings"][setting] for setting in ACTING}
         for field, value in values.items():
             wanted = list if TYPES[field] is tuple else TYPES[field]
             if not isinstance(value, wanted):
@@ -216,13 +218,40 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
             values[field] = tuple(value) if wanted is list else value
         for field in SPANS:
             values[field] = tuple(map(decode_span, values.get(field, ())))
-        if not all(isinstance(score, dict) for score in values.get("scores", ())):
-            raise ValueError("scores must be a list of objects")
+        for name in ("failures", "queue_features", "cluster_features"):
+            if not all(isinstance(text, str) for text in values.get(name, ())):
+                raise ValueError(f"{name} must be a list of texts")
+        for score in values.get("scores", ()):
+            _check_score(kind, score)
+        for name, wanted in (("command", str), ("settings", dict)):
+            if not isinstance(values["found"].get(name, wanted()), wanted):
+                raise ValueError(f"{name} of found is not a {wanted.__name__}")
         if values["division"] not in DIVISIONS:
             raise ValueError(f"division must be one of {', '.join(DIVISIONS)}")
         return Card(**values)
     except (KeyError, TypeError, ValueError) as error:
         raise PolicyError(f"{name}: its card is damaged: {error}") from error
+
+
+def _check_score(kind: str, score: Any) -> None:
+    """Check what tables show of a score of a card; ValueError if it is missing or of another kind.
+
+    The score that chose a network is of other jobs than a workload's split: those that it is "on".
+    """
+    if not isinstance(score, dict):
+        raise ValueError("scores must be a list of objects")
+    names = ("on",) if "workload" not in score else ("workload", "split")
+    if not all(isinstance(score.get(name), str) for name in names):
+        raise ValueError(f"a score needs texts in {' and '.join(names)}")
+    numbers = {"wait_ratio", "ratio" if kind == NETWORK else "slowdown_ratio"}
+    numbers |= {"load"} if score.get("load") is not None else set()
+    numbers |= {"lowest", "highest"} if "lowest" in score else set()
+    numbers |= score.keys() & {"mean_wait", "easy_mean_wait", "slowdown_ratio"}
+    for name in sorted(numbers):
+        value = score.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (is_number and 0 <= value < LARGEST):
+            raise ValueError(f"a score needs a number from 0 in {name}, got {shown(value)}")
 
 
 def write_card(path: Path, card: Card, **more: Any) -> None:

@@ -79,7 +79,9 @@ def run_app(commands: typer.Typer, name: str) -> None:
     module. Warnings are one line each.
     """
     accept_any_text()
-    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_: print(
+        f"warning: {one_line(str(message))}", file=sys.stderr
+    )
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:

@@ -2,6 +2,7 @@
 
 import typer
 
+from bfenv.cli import show
 from bfenv.cli.options import duration_option, option
 from bfenv.core.durations import MINUTE
 
@@ -37,6 +38,6 @@ def check(
 
     trace = None if workload is None else load_workload(workload)[:jobs]
     report = report_on(policy, trace, seconds=seconds)
-    print(report)
+    show.text(report)
     if report.faults:
         raise typer.Exit(1)

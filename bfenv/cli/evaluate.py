@@ -166,11 +166,11 @@ def evaluate(
     elif made or format is Format.json:
         show.rows(made, format)
     elif not errors:
-        print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
+        show.text(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
     compared = list(dict.fromkeys(row["policy"] for row in made))
     for one, own in of_each.items():
         for line in _trained_here(compared, one, own[0].trace()):
-            print(f"bfenv: {line}", file=sys.stderr)
+            show.text(f"bfenv: {line}", file=sys.stderr)
     if errors:
         _show_errors(errors)
         raise typer.Exit(1 if any(row["policy"] != LOGGED for row in made) else 2)
@@ -313,5 +313,5 @@ def _able(names: list[str], cases: "list[Case]") -> list[str]:
     able = able_policies(names, cases)
     if unable := [name for name in names if name not in able]:
         what = "left out, because they do not plan for requested start times"
-        print(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
+        show.text(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
     return able

@@ -43,4 +43,4 @@ def record(
         done = partial(progress.update, bar, advance=1)
         one = find_policy(policy) if policy else agent
         name = record_dataset(one, out, workload, episodes, name, done, **settings)
-    print(f"{name}: read it with MINARI_DATASETS_PATH={out}")
+    show.text(f"{name}: read it with MINARI_DATASETS_PATH={out}")

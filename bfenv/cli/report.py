@@ -70,7 +70,7 @@ def report(
     if given and not candidates:
         raise BfenvError(f"--policy {today} is today's policy; name another to compare it with")
     if len(candidates) < len(given):
-        print(f"bfenv: {today} is today's policy, not a candidate as well", file=sys.stderr)
+        show.text(f"bfenv: {today} is today's policy, not a candidate as well", file=sys.stderr)
     names = {} if users is None else read_users(users)
     failed: list[Row] = []
     try:
@@ -98,7 +98,7 @@ def report(
         write_atomically(out, found.page.encode())
     for comparison in found.comparisons:
         _tell(comparison)
-    print(f"{out}: the full report, with charts and the users who win or lose")
+    show.text(f"{out}: the full report, with charts and the users who win or lose")
     if failed:
         raise typer.Exit(1)
 

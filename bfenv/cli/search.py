@@ -125,14 +125,14 @@ def search(
 
 def _print(result: dict[str, Any], out: Path) -> None:
     score = result["score"]
-    print(result["policy"])
-    print(
+    show.text(result["policy"])
+    show.text(
         f"{score['slowdown_ratio']:.3f} of EASY's bounded slowdown, longest wait at most "
         f"{score['wait_ratio']:.2f} times EASY's, on the jobs it was selected on "
         f"({counted(result['candidates'], 'candidate')}, "
         f"{counted(result['generations'], 'generation')})"
     )
-    print(f"{out / 'result.json'}")
+    show.text(f"{out / 'result.json'}")
 
 
 def _loads(texts: list[str] | None) -> tuple[float | None, ...]:

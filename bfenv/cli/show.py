@@ -120,6 +120,11 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     sys.stdout.write(csv_text(columns, ([row[name] for name in columns] for row in rows)))
 
 
+def text(*parts: object, file: TextIO | None = None, end: str = "\n") -> None:
+    """Print text that may come from anywhere, as `print` does, on stdout by default."""
+    print(printable(" ".join(map(str, parts))), file=file, end=end)
+
+
 def lines(texts: Iterable[str], file: TextIO | None = None) -> None:
     """Print texts that may come from anywhere, each in one line; on stdout by default."""
     for text in texts:
@@ -132,7 +137,11 @@ def prose(text: str) -> None:
 
     console = Console()
     console.print(
-        text, markup=False, highlight=False, emoji=False, soft_wrap=not console.is_terminal
+        printable(text),
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=not console.is_terminal,
     )
 
 

@@ -113,9 +113,9 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
             show.lines([f"{out}: {then}"], sys.stderr)
             raise
     if not last:
-        print(f"{agent}: this training is complete")
+        show.text(f"{agent}: this training is complete")
         return
-    print(
+    show.text(
         f"{agent}: mean bounded slowdown on validation {last['best']:.3f} of EASY's; "
         f"after the last step {_score(last)} of EASY's; {last['steps_per_second']:,} steps/s"
     )

@@ -12,10 +12,8 @@ from typing import Any
 
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
-from bfenv.agents.card import is_network, read_card
-from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.core.names import parse_name, read_value, split_object_name
+from bfenv.core.names import parse_name, split_object_name
 
 CARDS = "agent"  # the policies whose names are in cards
 OWN = "bfenv."  # begins the modules of the policies that bfenv installs
@@ -33,20 +31,17 @@ def is_strange_policy(name: str) -> bool:
 
     "module:object" always is, even in a module of bfenv, because that can have imported others.
 
-    Raises PolicyError if the name or its card cannot be read.
+    Raises PolicyError if the name cannot be read.
     """
     base, options = parse_name(name, PolicyError)
-    prefix, colon, rest = base.partition(":")
+    prefix, colon, _ = base.partition(":")
     installed = installed_policies()
     if prefix not in installed:
         return bool(colon)  # others are registered, or unknown
     if not installed[prefix].startswith(OWN):
         return True
-    if prefix == CARDS:
-        card = rest if colon else read_value(options.get("name", "''"))
-        if not card or card == PUBLISHED or is_network(str(card)):
-            return False
-        return is_strange_policy(read_card(str(card)).policy)
+    if prefix == CARDS:  # a card names policies of bfenv only
+        return False
     return any(":" in text for text in options.values())  # policies that it chose
 
 

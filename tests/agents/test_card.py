@@ -1,6 +1,7 @@
 """Cards of agents: what is shipped, what is refused, and that nothing in them runs."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,14 +16,19 @@ from bfenv import (
     load_workload,
     simulate,
 )
-from bfenv.agents.card import MODELS, POLICY, Card, read_card, shipped_names, write_card
+from bfenv.agents.card import ACTING, MODELS, POLICY, Card, read_card, shipped_names, write_card
 from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
+from bfenv.agents.network_agent import load_network
 from bfenv.agents.seen_jobs import check_unseen, searched_spans
+from bfenv.cli.agents.listing import show_agent
+from bfenv.cli.app import main
+from bfenv.cli.show import Format
 from bfenv.core.names import parse_name
 from bfenv.leaderboard.suite import SUITES, WINDOWS, suite_contents
 from bfenv.workloads import split_range
 from tests.conftest import log
 
+SCORE = {"workload": "lublin", "split": "test", "slowdown_ratio": 0.5, "wait_ratio": 1.0}
 MODEL = "lublin:jobs=400,procs=32,load=0.9"
 WINDOWED = "lublin_256_10k", "lublin_256_new2"  # logs of which a suite has WINDOWS
 CARD = Card(
@@ -99,7 +105,14 @@ def test_round_trip(tmp_path: Path) -> None:
         ({"scores": [1]}, "scores must be a list of objects"),
         ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
         ({"kind": "tree"}, "does not know agents of the kind 'tree'"),
-        ({"policy": "agent:mine"}, "its policy is another agent"),
+        ({"failures": [1]}, "failures must be a list of texts"),
+        ({"scores": [{}]}, "a score needs texts in on"),
+        ({"scores": [{"on": "x"}]}, "a score needs a number from 0 in slowdown_ratio, got None"),
+        ({"scores": [SCORE | {"load": "own"}]}, "a number from 0 in load, got 'own'"),
+        ({"scores": [SCORE | {"lowest": 1}]}, "a number from 0 in highest, got None"),
+        ({"scores": [SCORE | {"mean_wait": float("nan")}]}, "a number from 0 in mean_wait"),
+        ({"found": {"command": 1}}, "command of found is not a str"),
+        ({"found": {"settings": []}}, "settings of found is not a dict"),
         ({"policy": "easy(order=sise)"}, "sise"),
     ],
 )
@@ -110,6 +123,76 @@ def test_wrong_card(tmp_path: Path, change: dict[str, object], message: str) -> 
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(PolicyError, match=message):
         find_policy(f"agent:{path}")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "code_of_a_card:policy",
+        "code_of_a_card:make(limit=3)",
+        "agent:mine",
+        "agent(name='code_of_a_card:policy')",
+        "easy(order='code_of_a_card:order')",
+        "no-such-policy",
+    ],
+)
+def test_a_card_runs_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], policy: str
+) -> None:
+    """A card names only policies of bfenv: the module that another one names is not imported."""
+    (tmp_path / "code_of_a_card.py").write_text("print('IMPORTED')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    write_card(tmp_path / "mine.json", replace(CARD, policy=policy))
+    for name in ("agent:mine.json", "agent(name=mine.json)"):
+        with pytest.raises(PolicyError, match="cards may name only policies of bfenv"):
+            find_policy(name)
+        monkeypatch.setattr("sys.argv", ["bfenv", "evaluate", "-p", name, "-w", MODEL])
+        with pytest.raises(SystemExit) as end:
+            main()
+        output = capfd.readouterr()
+        assert end.value.code == 2 and "cards may name only" in output.err
+        assert "IMPORTED" not in output.out + output.err
+    assert "code_of_a_card" not in sys.modules
+
+
+def test_settings_on_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the settings on a network's card, only those of how it acts count: no code is named."""
+    (tmp_path / "code_of_a_card.py").write_text("raise SystemExit('IMPORTED')")
+    monkeypatch.syspath_prepend(tmp_path)
+    content = json.loads(MODELS.joinpath("scorer-lublin.json").read_bytes())
+    content["settings"]["reward"] = "code_of_a_card:reward"
+    (tmp_path / "agent.json").write_text(json.dumps(content))
+    assert set(load_network(tmp_path / "agent.json").settings) == set(ACTING)
+
+
+def hostile_card(folder: Path, kind: str) -> Path:
+    """Write a card whose texts would steer a terminal."""
+    steering = "\x1b]0;owned\x07\x1b[2J\x9b1m\u202e"
+    content = json.loads(
+        MODELS.joinpath("scorer-lublin.json" if kind == "network" else "formula.json").read_bytes()
+    )
+    content |= {"name": steering, "what": steering, "failures": [steering]}
+    content["found"]["command"] = steering
+    for score in content["scores"]:
+        score |= {name: steering for name in ("on", "workload") if name in score}
+    for span in (*content["trained_on"], *content.get("validated_on", ())):
+        span |= {name: steering for name in ("trace", "workload") if name in span}
+    path = folder / "agent.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["network", "policy"])
+@pytest.mark.parametrize("format", [*Format])
+def test_texts_of_a_card_steer_no_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str, format: str
+) -> None:
+    """Control characters of a card are not printed, in any format."""
+    path = hostile_card(tmp_path, kind)
+    show_agent(str(path), Format(format))
+    output = capfd.readouterr().out
+    assert output and not set(output) & {"\x1b", "\x07", "\x9b", "\u202e"}
 
 
 def test_wrong_file(tmp_path: Path) -> None:

@@ -25,11 +25,10 @@ def test_own_policies(tmp_path):
     """Shipped policies, with or without options, are bfenv's own; so are cards that name them."""
     names = [*ALL, "easy(order=sjf)", "easy:order=sjf"]
     assert not any(map(is_strange_policy, names))
-    for policy, strange in (("easy(order=sjf)", False), ("mine:policy", True)):
-        path = tmp_path / "mine.json"
-        write_card(path, Card("mine", "completion", "policy", "", policy, {}, ()))
-        assert is_strange_policy(f"agent:{path}") == strange
-        assert is_strange_policy(f"agent(name='{path}')") == strange
+    path = tmp_path / "mine.json"
+    write_card(path, Card("mine", "completion", "policy", "", "easy(order=sjf)", {}, ()))
+    assert not is_strange_policy(f"agent:{path}")
+    assert not is_strange_policy(f"agent(name='{path}')")
 
 
 @pytest.mark.parametrize(

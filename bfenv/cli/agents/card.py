@@ -60,7 +60,7 @@ def card(
                 made, workloads, loads, split=split, shakes=copies, done=done, jobs=jobs
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
-    print(out)
+    show.text(out)
 
 
 def push(
@@ -91,4 +91,4 @@ def push(
         check_new(to / "README.md", force)
     with show.share_done("playing") as watch:
         reward = write_hub_folder(run, to, workload, episodes, watch)
-    print(f"{to}: mean reward {reward}; to upload it: hf upload USER/{to.name} {to}")
+    show.text(f"{to}: mean reward {reward}; to upload it: hf upload USER/{to.name} {to}")

@@ -105,15 +105,15 @@ def show_agent(
     policy = f"\n\n  {card.policy}" if card.policy else ""
     show.prose(f"{card.what}\n\nDivision: {card.division}{policy}\n")
     if "command" in card.found:  # which models do not have
-        print(f"Found by:\n\n  {card.found['command']}\n")
-    print("Trained on:\n")
+        show.text(f"Found by:\n\n  {card.found['command']}\n")
+    show.text("Trained on:\n")
     for line in card.training_lines():
-        print(f"  {line}")
+        show.text(f"  {line}")
     if card.validated_on:
-        print("\nValidated on:\n")
+        show.text("\nValidated on:\n")
         for span in card.validated_on:
-            print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
-    print()
+            show.text(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
+    show.text()
     columns = [
         "scored on", "load", "ratio", "lowest to highest", "longest\nwait", "mean wait\n/ EASY's"
     ]  # fmt: skip

@@ -36,7 +36,7 @@ def bound(
     leaderboard = read_leaderboard(folder)
     if check:
         files = counted(check_bounds(leaderboard), "file")
-        print(f"{folder}: {files} of bounds, every number holds")
+        show.text(f"{folder}: {files} of bounds, every number holds")
         return
     traces = len({row.workload_hash for row in leaderboard.rows})
     with show.progress() as progress:

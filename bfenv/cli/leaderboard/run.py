@@ -208,7 +208,9 @@ def _tell(outcome: "SuiteRun", out: Path) -> None:
         )
     failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
     others = sum(not is_made_here(row.versions) for row in outcome.existing_rows)
-    print(f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already")
+    show.text(
+        f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already"
+    )
     if others:
         rows = counted(others, "row")
         note = f"kept: {rows} of other sources or versions; another folder makes them again"

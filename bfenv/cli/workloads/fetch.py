@@ -30,6 +30,6 @@ def fetch(
     with show.progress() as progress:
         progress.add_task(log.name[:24], total=None)
         path = archive.fetch(log.name, folder)
-    print(path)
+    show.text(path)
     thanks = log.acknowledge or f"see {archive.BASE}/{log.folder}/index.html"
-    print(f"terms: {log.terms}\nacknowledge: {thanks}\ncite: {catalogue.CITE}", file=sys.stderr)
+    show.text(f"terms: {log.terms}\nacknowledge: {thanks}\ncite: {catalogue.CITE}", file=sys.stderr)

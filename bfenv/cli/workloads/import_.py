@@ -156,7 +156,7 @@ def import_log(
         _report(log, trace)
         _tell(path, trace, is_local)
         if private is not None:
-            print(f"{private}: the names of users and groups; only you can read it")
+            show.text(f"{private}: the names of users and groups; only you can read it")
 
 
 def _import(
@@ -179,7 +179,7 @@ def _import(
             known = load_outages(outages, trace, common["timezone"], resource)
             trace = replace(trace, outages=known)
     for warning in caught:
-        print(f"bfenv: {warning.message}", file=sys.stderr)
+        show.text(f"bfenv: {warning.message}", file=sys.stderr)
     return trace
 
 
@@ -188,44 +188,44 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
     from bfenv.workloads.logs.header import estimates_filled_in, read_labels
     from bfenv.workloads.logs.outages import outage_texts
 
-    print(
+    show.text(
         f"{out}: {counted(len(trace), 'job')} on {counted(trace.processors, 'processor')} in "
         f"{duration(int(trace.jobs.submit[-1]))}, {offered_load([trace.offered_load])}"
     )
     if 1 < trace.offered_load < math.inf:
-        print(
+        show.text(
             "The jobs ask for more than the machine can do: is its size right, in the unit of the "
             "jobs' sizes? See --processors and --resource."
         )
     missing = estimates_filled_in(trace.header)
     if missing == len(trace) and (trace.jobs.estimate == trace.runtime).all():
-        print(
+        show.text(
             "No job has a limit: policies will know each runtime exactly, and the simulated waits "
             "will be too short. Add the limits (TimelimitRaw of sacct), or see --longest."
         )
     elif missing:
-        print(
+        show.text(
             f"{counted(missing, 'job')} without a limit; the longest of the partition stands in "
             "for it: see --longest."
         )
     if is_local:
-        print("Local times were read as UTC: see --timezone.")
+        show.text("Local times were read as UTC: see --timezone.")
     if trace.outages:
         length = duration(sum(one.end - one.begin for one in trace.outages))
         count = len(trace.outages)
-        print(
+        show.text(
             f"{count} outages, {length} in all, are in the file's header."
             if count > 1
             else f"An outage of {length} is in the file's header."
         )
-        print("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages, most=5)))
+        show.text("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages, most=5)))
     clusters = read_labels(trace.header).get("Clusters", "").split()
     if clusters:
-        print(_shared("clusters", clusters, "--cluster"))
+        show.text(_shared("clusters", clusters, "--cluster"))
     partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
     if len(partitions) > 1:
-        print(_shared("partitions", partitions, "--partition and --split-partitions"))
-    print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
+        show.text(_shared("partitions", partitions, "--partition and --split-partitions"))
+    show.text(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
 
 
 def _shared(kind: str, names: list[str], options: str) -> str:
@@ -250,14 +250,14 @@ def _report(log: Path, trace: "Trace") -> None:
                 lines.append(("", "", f"  {one_line(cleaning.examples[reason])[:EXAMPLE]}"))
     total = len(trace) + cleaning.dropped + cleaning.continued
     encoding = "" if cleaning.encoding == "utf-8" else f", read as {cleaning.encoding}"
-    print(f"{log.name}: {counted(total, 'line')}{encoding}\n")
+    show.text(f"{log.name}: {counted(total, 'line')}{encoding}\n")
     show.table(("", "lines", "why"), lines)
     work = int(np.dot(trace.jobs.size, trace.runtime))
     lost = {(DROPPED | CHANGED)[why]: seconds for why, seconds in cleaning.work.items() if seconds}
     whole = work + sum(lost.values())
-    print(f"Processor hours: {_hours(whole)} in the log, {_hours(work)} in the workload.")
+    show.text(f"Processor hours: {_hours(whole)} in the log, {_hours(work)} in the workload.")
     for text, seconds in lost.items():
-        print(f"  {_hours(seconds)} {text}")
+        show.text(f"  {_hours(seconds)} {text}")
 
 
 def _hours(seconds: int) -> str:
