@@ -96,7 +96,7 @@ def policy(
 
     Examples:
         >>> import bfenv
-        >>> from bfenv.core import may_start, start, waiting
+        >>> from bfenv.scheduling import may_start, start, waiting
         >>> @bfenv.policy(stochastic=True)
         ... def lottery(cluster, jobs, generator):
         ...     "Starts, in random order, whatever fits."

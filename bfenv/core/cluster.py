@@ -30,6 +30,7 @@ import numpy as np
 
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import inlined, kernel
+from bfenv.core.lazy_exports import hint_at_scheduling
 
 # Indices into Cluster.state
 (
@@ -290,3 +291,6 @@ def leave_machine(cluster, jobs, job):
         cluster.running[i] = cluster.running[i + 1]
         cluster.expected_end[i] = cluster.expected_end[i + 1]
         i += 1
+
+
+__getattr__ = hint_at_scheduling(__name__)

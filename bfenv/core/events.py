@@ -13,6 +13,7 @@ from bfenv.core.cluster import Cluster, enter_machine, leave_machine, running, s
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, USER, Jobs, Trace, check_no_outages
 from bfenv.core.kernel import inlined, kernel
+from bfenv.core.lazy_exports import hint_at_scheduling
 
 EVENT_ORDERS = ("standard", "pyss")
 ROWS = len(Jobs._fields)  # of tables of requests
@@ -364,3 +365,6 @@ def renew_ends(cluster, truth):
             job = entry & JOB_BITS
             time = min(cluster.start[job] + truth.runtime[job], cluster.kill_time[job])
         push(heap, time, entry)
+
+
+__getattr__ = hint_at_scheduling(__name__)

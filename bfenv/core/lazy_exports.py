@@ -1,8 +1,15 @@
-"""Rooms that import their public names when one is first used, so that parts of them load alone."""
+"""Names that a module does not define: exports of rooms, imported when first used, and hints.
+
+Rooms import their public names lazily, so that parts of them load alone.
+"""
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+from bfenv.core.text import suggest
+
+SCHEDULING = "bfenv.scheduling"  # the public module for writers of policies
 
 
 def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -14,10 +21,29 @@ def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         if name == "__all__":
             return public
         if name not in public:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+            hint = suggest(name, public)
+            raise AttributeError(f"module {room!r} has no attribute {name!r}{hint and '; ' + hint}")
         return getattr(exports, name)
 
     def names() -> list[str]:
         return sorted({*vars(import_module(room)), *get("__all__")})
 
     return get, names
+
+
+def hint_at_scheduling(module: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module, which tells where the functions for policies are.
+
+    It raises ImportError for a name that `bfenv.scheduling` has, because `from ... import` hides
+    the message of an AttributeError.
+    """
+
+    def get(name: str) -> Any:
+        # Python itself asks for names such as __path__, also while modules are being imported.
+        if not name.startswith("_") and name in import_module(SCHEDULING).__all__:
+            raise ImportError(
+                f"cannot import name {name!r} from {module!r}; use: from {SCHEDULING} import {name}"
+            )
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return get

@@ -16,6 +16,7 @@ import numpy as np
 from bfenv.core.cluster import expected_ends, free, now, running
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import inlined, kernel
+from bfenv.core.lazy_exports import hint_at_scheduling
 
 LONG = 256  # steps of a profile from which on not all are moved for one that comes
 REACH = 32  # steps among which one is then looked for that is not needed
@@ -427,3 +428,6 @@ def _move_down(values, first, end, by):
     """Take `by` values out at `first`: those behind them, up to `end`, move down."""
     for i in range(first, end - by):
         values[i] = values[i + by]
+
+
+__getattr__ = hint_at_scheduling(__name__)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from bfenv import scheduling
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.text import one_line
@@ -47,6 +48,8 @@ def describe_error(error: BaseException) -> str:
         return text
     if isinstance(error, AttributeError) and error.name == "runtime" and type(error.obj) is Jobs:
         text += "; runtimes are not known before jobs end, use jobs.estimate"
+    if isinstance(error, NameError) and error.name in scheduling.__all__:
+        text += f"; use: from bfenv.scheduling import {error.name}"
     return f"{kind}: {text}{line}" if text else f"{kind}{line}"
 
 

@@ -75,7 +75,7 @@ def check_policy(
 
     Examples:
         >>> import bfenv
-        >>> from bfenv.core import may_start, start, waiting
+        >>> from bfenv.scheduling import may_start, start, waiting
         >>> def first_fit(cluster, jobs):
         ...     for job in waiting(cluster):
         ...         if may_start(cluster, jobs, job):
@@ -124,7 +124,7 @@ def report_on(
     Examples:
         A policy that forgets wide jobs:
 
-        >>> from bfenv.core import may_start, start, waiting
+        >>> from bfenv.scheduling import may_start, start, waiting
         >>> from bfenv.testing import report_on
         >>> def narrow(cluster, jobs):
         ...     for job in waiting(cluster):

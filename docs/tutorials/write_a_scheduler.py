@@ -13,9 +13,7 @@ import matplotlib.pyplot as plt
 
 import bfenv
 from bfenv.analysis import place
-from bfenv.core.cluster import may_start, start, waiting
-from bfenv.core.events import advance
-from bfenv.core.kernel import kernel
+from bfenv.scheduling import advance, kernel, may_start, start, waiting
 from bfenv.testing import load_cases, report_on, run_policy
 
 JOBS = 3000  # of the log on which schedulers are timed
