@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from bfenv.analysis.backfills import Backfills, find_backfills
+from bfenv.analysis.comparison import slowdown_ratio
 from bfenv.analysis.intervals import batch_means
 from bfenv.analysis.job_classes import classify_jobs
+from bfenv.analysis.promises import guarantee_ratios, reservation_delays, reservation_tail
 from bfenv.analysis.queue_length import mean_queue_length, queue_curve
 from bfenv.analysis.schedule_metrics import (
     bounded_slowdown,
@@ -26,14 +28,13 @@ from bfenv.analysis.schedule_metrics import (
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.workloads.summary import popular_estimates
+from bfenv.workloads.summary import crashed_jobs, popular_estimates
 from reproductions.examples import PLANES, queue_cell, table_cell
 
 CLASSES = ("all", "small", "medium", "long")  # of jobs, by estimate
 PRIORITIES = ("", "-high", "-low")
 POINTS = 200  # of a curve, at most
 BATCH = 1000  # jobs, Lawson and Smirni 2002, Figure 4
-CRASH_ESTIMATE, CRASH_RUNTIME = 1000, 180  # seconds, Lawson and Smirni 2002, Table 1
 ASKED = {"15min": 15 * MINUTE, "2h": 2 * HOUR, "18h": 18 * HOUR}  # Zotkin et al., Figures 13-15
 OfJobs = Callable[[Schedule], np.ndarray]  # a quantity of each job
 
@@ -54,11 +55,6 @@ def members(trace: Trace, group: str, priority: str = "") -> np.ndarray:
     return chosen
 
 
-def ratio(own: Any, other: Any) -> Any:
-    """Return R of Lawson and Smirni 2002, equation 3: above 0 if `own` is smaller."""
-    return (other - own) / np.minimum(other, own)
-
-
 # Of one schedule -----------------------------------------------------------------------------
 
 
@@ -73,19 +69,6 @@ def _backfills(schedule: Schedule) -> Backfills:
 
 def _class_slowdown(group: str, schedule: Schedule) -> float:
     return float(slowdown(schedule)[members(schedule.trace, group)].mean())
-
-
-def _stolen_from_head(schedule: Schedule) -> float:
-    """Mean time (s) stolen from a head, by all wild backfills together, over the delayed heads.
-
-    The head at a start is the first job, in the order of submission, that starts later.
-    """
-    found = _backfills(schedule)
-    if not found.wild.any():
-        return 0.0
-    latest = np.maximum.accumulate(schedule.start)
-    heads = np.searchsorted(latest, schedule.start[found.wild], side="right")
-    return float(found.stolen[found.wild].sum() / len(np.unique(heads)))
 
 
 def _short_starts(schedule: Schedule) -> tuple[Any, Any]:
@@ -104,24 +87,10 @@ def _short_starts_early(schedule: Schedule) -> float:
     return float((starts < length / 5).mean())
 
 
-def _guarantees(schedule: Schedule) -> np.ndarray:
-    """Guaranteed over actual delay of the jobs that did not start on arrival."""
-    guarantee, submit = schedule.records["guarantee"], schedule.trace.jobs.submit
-    waited = schedule.wait > 0
-    return np.asarray((guarantee - submit)[waited] / schedule.wait[waited])
-
-
-def _reservation_delays(schedule: Schedule) -> np.ndarray:
-    jobs = schedule.trace.jobs
-    asked = jobs.requested_start > 0
-    return np.asarray((schedule.start - np.maximum(jobs.requested_start, jobs.submit))[asked])
-
-
 def _tail(schedule: Schedule) -> tuple[Any, Any]:
     """Return delays (h) and the percent of the reservations delayed by more."""
-    percent = np.linspace(80, 100, POINTS + 1)
-    delays = np.percentile(_reservation_delays(schedule), percent)
-    return delays / HOUR, 100 - percent
+    delays, shares = reservation_tail(schedule, POINTS)
+    return delays / HOUR, 100 * shares
 
 
 def _queue(schedule: Schedule) -> tuple[Any, Any]:
@@ -151,17 +120,15 @@ def _gain(of: OfJobs, confidence: float, schedule: Schedule, other: Schedule) ->
 
 def _ratio(group: str, priority: str, schedule: Schedule, other: Schedule) -> float:
     """R of the mean slowdowns of some jobs."""
-    chosen = members(schedule.trace, group, priority)
-    if not chosen.any():
-        return float("nan")
-    return float(ratio(*(slowdown(one)[chosen].mean() for one in (schedule, other))))
+    return slowdown_ratio(schedule, other, members(schedule.trace, group, priority))
 
 
 def _ratio_of_means(group: str, schedule: Schedule, other: Schedule) -> float:
     """R of 1 + mean delay / mean service time."""
     chosen = members(schedule.trace, group)
     service = schedule.trace.runtime[chosen].mean()
-    return float(ratio(*(1 + one.wait[chosen].mean() / service for one in (schedule, other))))
+    own, reference = (1 + one.wait[chosen].mean() / service for one in (schedule, other))
+    return float((reference - own) / min(reference, own))
 
 
 def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any, Any]:
@@ -172,11 +139,11 @@ def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any,
     if not len(begins) or not chosen.any():
         return [], []
     counts = np.add.reduceat(chosen.astype(float), begins)
-    means = [
+    own, reference = (
         np.add.reduceat(np.where(chosen, slowdown(one), 0), begins) / np.maximum(counts, 1)
         for one in (schedule, other)
-    ]
-    return jobs.submit[begins] / DAY, ratio(*means)
+    )
+    return jobs.submit[begins] / DAY, (reference - own) / np.minimum(reference, own)
 
 
 def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float:
@@ -186,11 +153,6 @@ def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float
 
 
 # Of a workload --------------------------------------------------------------------------------
-
-
-def _crashed(trace: Trace) -> float:
-    crashed = (trace.jobs.estimate > CRASH_ESTIMATE) & (trace.runtime < CRASH_RUNTIME)
-    return float(crashed.sum())
 
 
 def _lengths(trace: Trace) -> tuple[Any, Any]:
@@ -243,15 +205,15 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "queue": _queue,
         "backfilled": lambda one: float(_backfills(one).backfilled.mean()),
         "wild": lambda one: float(_backfills(one).wild.mean()),
-        "stolen-from-head": _stolen_from_head,
+        "stolen-from-head": lambda one: _backfills(one).stolen_per_delayed_head,
         "short-starts": _short_starts,
         "short-starts-early": _short_starts_early,
-        "guarantees": lambda one: cdf(_guarantees(one)),
-        "guarantees-median": lambda one: float(np.percentile(_guarantees(one), 50)),
-        "guarantees-80": lambda one: float(np.percentile(_guarantees(one), 80)),
+        "guarantees": lambda one: cdf(guarantee_ratios(one)),
+        "guarantees-median": lambda one: float(np.percentile(guarantee_ratios(one), 50)),
+        "guarantees-80": lambda one: float(np.percentile(guarantee_ratios(one), 80)),
         "started-at-once": lambda one: float((one.wait == 0).mean()),
-        "missed": lambda one: float((_reservation_delays(one) > 0).sum()),
-        "reservations": lambda one: float(len(_reservation_delays(one))),
+        "missed": lambda one: float((reservation_delays(one) > 0).sum()),
+        "reservations": lambda one: float(len(reservation_delays(one))),
         "reservation-tail": _tail,
         "gain-wait": partial(_gain, lambda one: one.wait, 0.95),
         "gain-bounded-slowdown": partial(_gain, bounded_slowdown, 0.95),
@@ -278,8 +240,8 @@ WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
         "jobs": lambda trace: float(len(trace)),
         "processors": lambda trace: float(trace.processors),
         "offered-load": lambda trace: float(trace.offered_load),
-        "crashed": _crashed,
-        "crashed-share": lambda trace: _crashed(trace) / len(trace),
+        "crashed": lambda trace: float(crashed_jobs(trace).sum()),
+        "crashed-share": lambda trace: float(crashed_jobs(trace).mean()),
         "lengths": _lengths,
         "below-a-minute": lambda trace: float((trace.runtime < MINUTE).mean()),
         "runtimes": lambda trace: cdf(trace.runtime),

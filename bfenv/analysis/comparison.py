@@ -31,16 +31,22 @@ def check_comparable(schedule: Schedule, reference: Schedule) -> None:
         )
 
 
-def slowdown_ratio(schedule: Schedule, reference: Schedule) -> float:
+def slowdown_ratio(
+    schedule: Schedule, reference: Schedule, members: np.ndarray | slice = slice(None)
+) -> float:
     """Compute the slowdown ratio R = (s_r - s) / min(s_r, s) of mean slowdowns without a bound.
 
     The reference has the mean s_r, the schedule the mean s (Lawson and Smirni 2002, equation 3).
 
+    Args:
+        members: (n,) bool, which jobs count; all by default.
+
     Returns:
         Above 0 if the schedule is better, below 0 if the reference is. The sign changes when the
-        two are exchanged.
+        two are exchanged. NaN if no job counts.
     """
-    return float(_ratio(slowdown(schedule).mean(), slowdown(reference).mean()))
+    own, other = slowdown(schedule)[members], slowdown(reference)[members]
+    return float(_ratio(own.mean(), other.mean())) if len(own) else math.nan
 
 
 def slowdown_ratios(

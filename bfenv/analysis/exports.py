@@ -26,11 +26,17 @@ from bfenv.analysis.intervals import ranks as ranks
 from bfenv.analysis.intervals import student_quantile as student_quantile
 from bfenv.analysis.job_classes import class_metrics as class_metrics
 from bfenv.analysis.job_classes import classify_jobs as classify_jobs
+from bfenv.analysis.job_classes import slowdown_ratios_by_class as slowdown_ratios_by_class
 from bfenv.analysis.logged import LOGGED as LOGGED
 from bfenv.analysis.logged import cautions as cautions
 from bfenv.analysis.logged import logged_schedule as logged_schedule
 from bfenv.analysis.placement import Placed as Placed
 from bfenv.analysis.placement import place as place
+from bfenv.analysis.promises import guarantee_metrics as guarantee_metrics
+from bfenv.analysis.promises import guarantee_ratios as guarantee_ratios
+from bfenv.analysis.promises import reservation_delays as reservation_delays
+from bfenv.analysis.promises import reservation_metrics as reservation_metrics
+from bfenv.analysis.promises import reservation_tail as reservation_tail
 from bfenv.analysis.queue_length import loss_of_capacity as loss_of_capacity
 from bfenv.analysis.queue_length import mean_queue_length as mean_queue_length
 from bfenv.analysis.queue_length import packing_efficiency as packing_efficiency
@@ -41,7 +47,6 @@ from bfenv.analysis.schedule_metrics import area_weighted as area_weighted
 from bfenv.analysis.schedule_metrics import bounded_slowdown as bounded_slowdown
 from bfenv.analysis.schedule_metrics import delay_slowdown as delay_slowdown
 from bfenv.analysis.schedule_metrics import makespan as makespan
-from bfenv.analysis.schedule_metrics import metrics as metrics
 from bfenv.analysis.schedule_metrics import response as response
 from bfenv.analysis.schedule_metrics import slowdown as slowdown
 from bfenv.analysis.schedule_metrics import utilization as utilization
@@ -49,5 +54,5 @@ from bfenv.analysis.schedule_metrics import wait as wait
 from bfenv.analysis.schedule_metrics import width_slowdown as width_slowdown
 from bfenv.analysis.summary import backfill_metrics as backfill_metrics
 from bfenv.analysis.summary import head_metrics as head_metrics
-from bfenv.analysis.summary import reservation_metrics as reservation_metrics
+from bfenv.analysis.summary import metrics as metrics
 from bfenv.analysis.summary import summarize as summarize

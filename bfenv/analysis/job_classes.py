@@ -5,6 +5,7 @@ In all functions, `schedule` (Schedule) is judged, and `trace` (Trace) has the j
 
 import numpy as np
 
+from bfenv.analysis.comparison import slowdown_ratio
 from bfenv.analysis.schedule_metrics import bounded_slowdown
 from bfenv.core.durations import HOUR
 from bfenv.core.jobs import Trace
@@ -21,7 +22,8 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
     There are two partitions of the jobs. One is by runtime, above an hour or not, and by size,
     above 8 processors or not (Srinivasan, Kettimuthu, Subramani and Sadayappan, Characterization of
     Backfilling Strategies for Parallel Job Scheduling, 2002). The other is by estimate, with the
-    limits of Lawson and Smirni 2002, equation 1.
+    limits of Lawson and Smirni 2002, equation 1. If priorities differ, a third one is by priority,
+    such as "priority 0" and "priority 1".
 
     Returns:
         dict: For each class by name, (n,) bool: which jobs belong to it.
@@ -43,6 +45,27 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
         "small estimate": estimate < MEDIUM_ESTIMATE,
         "medium estimate": (MEDIUM_ESTIMATE <= estimate) & (estimate < LONG_ESTIMATE),
         "long estimate": LONG_ESTIMATE <= estimate,
+    } | (
+        {f"priority {level}": trace.jobs.priority == level for level in levels}
+        if len(levels := np.unique(trace.jobs.priority).tolist()) > 1
+        else {}
+    )
+
+
+def slowdown_ratios_by_class(schedule: Schedule, reference: Schedule) -> dict[str, float]:
+    """Compute the slowdown ratio R of each class of `classify_jobs`, see `slowdown_ratio`.
+
+    Lawson and Smirni 2002, sections 3.1 to 3.3, Figures 3, 5, 6 and 8.
+
+    Args:
+        reference: Another schedule of the same jobs.
+
+    Returns:
+        dict: The ratio by name of the class, NaN for a class without jobs.
+    """
+    return {
+        name: slowdown_ratio(schedule, reference, members)
+        for name, members in classify_jobs(schedule.trace).items()
     }
 
 

@@ -7,7 +7,6 @@ In all functions, `schedule` (Schedule) is judged, and runtimes below `tau` (int
 import numpy as np
 
 from bfenv.core import schedule as schedules
-from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 
 
@@ -126,56 +125,3 @@ def utilization(schedule: Schedule) -> float:
     busy = np.dot(size, schedule.end - schedule.start)
     busy += np.dot(size[tried], (schedule.trial_end - schedule.trial_start)[tried])
     return float(busy / (schedule.trace.processors * makespan(schedule)))
-
-
-def metrics(schedule: Schedule) -> dict[str, float]:
-    """Compute the usual numbers of one schedule.
-
-    For numbers that replay the schedule or compare it with another one, see
-    `bfenv.analysis.summarize`.
-
-    Returns:
-        Values by name. Waits, response times and the makespan are in seconds; slowdowns and the
-        utilization have no unit. Percentiles interpolate linearly between jobs. That in
-        "p95_bounded_slowdown_60" is of bounded slowdowns with a `tau` of 60 s.
-
-    Raises:
-        BfenvError: If it is not a schedule.
-
-    Examples:
-        Two jobs need the whole machine, so the second one waits for the first.
-
-        >>> import bfenv
-        >>> trace = bfenv.make_trace(submit=[0, 0], size=[4, 4], runtime=[60, 20], processors=4)
-        >>> numbers = bfenv.metrics(bfenv.simulate(trace, "easy"))
-        >>> numbers["mean_wait"], numbers["mean_bounded_slowdown"], numbers["utilization"]
-        (30.0, 2.5, 1.0)
-    """
-    if not isinstance(schedule, Schedule):
-        raise BfenvError(f"expected a Schedule, got {schedule!r:.60}")
-    waits = wait(schedule)
-    slowdowns = bounded_slowdown(schedule)
-    responses = response(schedule)
-    return {
-        "mean_wait": float(waits.mean()),
-        "mean_bounded_slowdown": float(slowdowns.mean()),
-        "utilization": utilization(schedule),
-        "max_wait": float(waits.max()),
-        "p95_wait": float(np.percentile(waits, 95)),
-        "makespan": float(makespan(schedule)),
-        "median_wait": float(np.median(waits)),
-        "p99_wait": float(np.percentile(waits, 99)),
-        "mean_response": float(responses.mean()),
-        "p95_bounded_slowdown": float(np.percentile(slowdowns, 95)),
-        "median_bounded_slowdown": float(np.median(slowdowns)),
-        "p99_bounded_slowdown": float(np.percentile(slowdowns, 99)),
-        "max_bounded_slowdown": float(slowdowns.max()),
-        "mean_slowdown": float(slowdown(schedule).mean()),
-        "mean_delay_slowdown": float(delay_slowdown(schedule).mean()),
-        "mean_width_slowdown": float(width_slowdown(schedule).mean()),
-        "area_weighted_wait": area_weighted(schedule, waits),
-        "area_weighted_response": area_weighted(schedule, responses),
-        "p95_response": float(np.percentile(responses, 95)),
-        "max_response": float(responses.max()),
-        "p95_bounded_slowdown_60": float(np.percentile(bounded_slowdown(schedule, 60), 95)),
-    }

@@ -1,4 +1,4 @@
-"""Everything that a leaderboard row reports about a schedule, ready for JSON.
+"""The numbers of a schedule by name, and everything that a leaderboard row reports about it.
 
 In all functions, `schedule` (Schedule) is judged.
 """
@@ -10,13 +10,102 @@ import numpy as np
 
 import bfenv.analysis.comparison as cmp
 import bfenv.analysis.queue_length as ql
+import bfenv.analysis.schedule_metrics as sm
 from bfenv.analysis.backfills import find_backfills, head_promises
 from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.fairness import delays, overtaken, user_fairness
 from bfenv.analysis.intervals import CONFIDENCE
-from bfenv.analysis.job_classes import class_metrics
-from bfenv.analysis.schedule_metrics import metrics
-from bfenv.core.schedule import Schedule
+from bfenv.analysis.job_classes import class_metrics, slowdown_ratios_by_class
+from bfenv.analysis.promises import guarantee_metrics, reservation_metrics
+from bfenv.core.arguments import check_integer
+from bfenv.core.errors import BfenvError
+from bfenv.core.schedule import TAU, Schedule
+from bfenv.workloads.summary import crashed_jobs
+
+OTHER_TAUS = (60, 600)  # seconds, of further mean bounded slowdowns
+
+
+def metrics(
+    schedule: Schedule, reference: Schedule | None = None, *, tau: int = TAU
+) -> dict[str, float]:
+    """Compute the usual numbers of one schedule.
+
+    For numbers that replay the schedule, see `bfenv.analysis.summarize`.
+
+    Args:
+        reference: Another schedule of the same jobs. With it, "slowdown_ratio" compares the mean
+            slowdowns, of all jobs and of each class, see `bfenv.analysis.slowdown_ratios_by_class`.
+        tau: Bound of the slowdowns whose name does not end in a number: runtimes below this many
+            seconds count as this long. It is 10 s to several minutes (Shmueli 2003, section 1.1).
+
+    Returns:
+        Values by name. Waits, response times and the makespan are in seconds; slowdowns, the
+        utilization and shares have no unit. Percentiles interpolate linearly between jobs.
+        "mean_bounded_slowdown_60" has a `tau` of 60 s. "started_at_once" is the share of the jobs
+        that do not wait, "crashed_share" that of `bfenv.workloads.crashed_jobs`. The numbers of
+        `bfenv.analysis.reservation_metrics` are there if some job requests a start time, those of
+        `bfenv.analysis.guarantee_metrics` if the policy records guarantees.
+
+    Raises:
+        BfenvError: If it is not a schedule, `tau` is not an integer >= 1, or the reference is of
+            other jobs.
+
+    Examples:
+        Two jobs need the whole machine, so the second one waits for the first.
+
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(submit=[0, 0], size=[4, 4], runtime=[60, 20], processors=4)
+        >>> schedule = bfenv.simulate(trace, "easy")
+        >>> numbers = bfenv.metrics(schedule)
+        >>> numbers["mean_wait"], numbers["mean_bounded_slowdown"], numbers["utilization"]
+        (30.0, 2.5, 1.0)
+        >>> bfenv.metrics(schedule, tau=40)["mean_bounded_slowdown"]
+        1.5
+    """
+    if not isinstance(schedule, Schedule):
+        raise BfenvError(f"expected a Schedule, got {schedule!r:.60}")
+    check_integer("tau", tau, 1)
+    waits = sm.wait(schedule)
+    slowdowns = sm.bounded_slowdown(schedule, tau)
+    responses = sm.response(schedule)
+    numbers = {
+        "mean_wait": float(waits.mean()),
+        "mean_bounded_slowdown": float(slowdowns.mean()),
+        "utilization": sm.utilization(schedule),
+        "max_wait": float(waits.max()),
+        "p95_wait": float(np.percentile(waits, 95)),
+        "makespan": float(sm.makespan(schedule)),
+        "median_wait": float(np.median(waits)),
+        "p99_wait": float(np.percentile(waits, 99)),
+        "mean_response": float(responses.mean()),
+        "p95_bounded_slowdown": float(np.percentile(slowdowns, 95)),
+        "median_bounded_slowdown": float(np.median(slowdowns)),
+        "p99_bounded_slowdown": float(np.percentile(slowdowns, 99)),
+        "max_bounded_slowdown": float(slowdowns.max()),
+        "mean_slowdown": float(sm.slowdown(schedule).mean()),
+        "mean_delay_slowdown": float(sm.delay_slowdown(schedule, tau).mean()),
+        "mean_width_slowdown": float(sm.width_slowdown(schedule, tau).mean()),
+        "area_weighted_wait": sm.area_weighted(schedule, waits),
+        "area_weighted_response": sm.area_weighted(schedule, responses),
+        "p95_response": float(np.percentile(responses, 95)),
+        "max_response": float(responses.max()),
+        "p95_bounded_slowdown_60": float(np.percentile(sm.bounded_slowdown(schedule, 60), 95)),
+        "started_at_once": float((waits == 0).mean()),
+        "crashed_share": float(crashed_jobs(schedule.trace).mean()),
+    }
+    for seconds in OTHER_TAUS:
+        mean = float(sm.bounded_slowdown(schedule, seconds).mean())
+        numbers[f"mean_bounded_slowdown_{seconds}"] = mean
+    if schedule.trace.jobs.requested_start.any():
+        numbers |= reservation_metrics(schedule)
+    if "guarantee" in schedule.records:
+        numbers |= guarantee_metrics(schedule)
+    if reference is not None:
+        cmp.check_comparable(schedule, reference)
+        numbers["slowdown_ratio"] = cmp.slowdown_ratio(schedule, reference)
+        for name, ratio in slowdown_ratios_by_class(schedule, reference).items():
+            numbers[f"slowdown_ratio_{name.replace(' ', '_')}"] = ratio
+    return numbers
 
 
 def summarize(
@@ -57,7 +146,7 @@ def summarize(
         if other is not None:
             cmp.check_comparable(schedule, other)
     numbers = (
-        metrics(schedule)
+        metrics(schedule, reference)
         | {
             "mean_queue_length": ql.mean_queue_length(schedule),
             "throughput_deviation": ql.throughput_deviation(schedule),
@@ -74,6 +163,7 @@ def summarize(
             | backfill_metrics(schedule)
             | head_metrics(schedule)
             | reservation_metrics(schedule)
+            | guarantee_metrics(schedule)
         )
     if logged is not None:
         numbers |= calibrate(schedule, logged)
@@ -84,7 +174,6 @@ def summarize(
     }
     versus: dict[str, Any] = {}
     if reference is not None:
-        numbers["slowdown_ratio"] = cmp.slowdown_ratio(schedule, reference)
         numbers["longest_wait_ratio"] = cmp.longest_wait_ratio(schedule, reference)
         versus = _versus(schedule, reference)
         times, ratios = cmp.slowdown_ratios(schedule, reference)
@@ -107,15 +196,15 @@ def backfill_metrics(schedule: Schedule) -> dict[str, float]:
 
     Returns:
         "backfilled" is the share of jobs that are backfilled. "wild_backfills" is the share of
-        these that delay the head, NaN if no job is backfilled. "mean_stolen_time" is in seconds per
-        job of the trace.
+        these that delay the head, NaN if no job is backfilled. "stolen_time_per_delayed_head" is in
+        seconds, see `Backfills.stolen_per_delayed_head`.
     """
     found = find_backfills(schedule)
     count = int(found.backfilled.sum())
     return {
         "backfilled": count / len(found.backfilled),
         "wild_backfills": int(found.wild.sum()) / count if count else math.nan,
-        "mean_stolen_time": float(found.stolen.mean()),
+        "stolen_time_per_delayed_head": found.stolen_per_delayed_head,
     }
 
 
@@ -138,26 +227,6 @@ def head_metrics(schedule: Schedule) -> dict[str, float]:
         "broken_promises": float((late > 0).mean()) if len(late) else math.nan,
         "mean_head_delay": float(late.mean()) if len(late) else math.nan,
         "max_head_delay": float(late.max()) if len(late) else math.nan,
-    }
-
-
-def reservation_metrics(schedule: Schedule) -> dict[str, float]:
-    """Measure how late jobs start that requested a start time.
-
-    A job misses its reservation if it starts later (Lawson and Smirni 2002, section 3.4 and Table
-    2). For a job submitted after its requested start, the submit time counts instead.
-
-    Returns:
-        "reservations" and "missed_reservations" are numbers of jobs. "mean_reservation_delay" is in
-        seconds, over all jobs with a requested start, NaN if there are none.
-    """
-    jobs = schedule.trace.jobs
-    requests = jobs.requested_start > 0
-    late = (schedule.start - np.maximum(jobs.requested_start, jobs.submit))[requests]
-    return {
-        "reservations": float(len(late)),
-        "missed_reservations": float((late > 0).sum()),
-        "mean_reservation_delay": float(late.mean()) if len(late) else math.nan,
     }
 
 

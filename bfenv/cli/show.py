@@ -116,8 +116,8 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         return
     from bfenv.analysis.formatting import csv_text
 
-    columns = list(rows[0])
-    sys.stdout.write(csv_text(columns, ([row[name] for name in columns] for row in rows)))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    sys.stdout.write(csv_text(columns, ([row.get(name) for name in columns] for row in rows)))
 
 
 def text(*parts: object, file: TextIO | None = None, end: str = "\n") -> None:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.logged import LOGGED, logged_schedule
-from bfenv.analysis.schedule_metrics import metrics
-from bfenv.analysis.summary import json_ready, summarize
+from bfenv.analysis.summary import json_ready, metrics, summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError

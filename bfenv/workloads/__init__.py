@@ -12,7 +12,7 @@ from bfenv.workloads.logs.table import read_columns
 from bfenv.workloads.models.lublin_workload import lublin
 from bfenv.workloads.models.sud_workload import sud
 from bfenv.workloads.requests import with_estimates, with_priorities, with_requested_starts
-from bfenv.workloads.summary import summarize
+from bfenv.workloads.summary import crashed_jobs, summarize
 from bfenv.workloads.transform import (
     at_once,
     shaken,
@@ -24,8 +24,8 @@ from bfenv.workloads.transform import (
 )
 
 __all__ = [
-    "at_once", "load_whole", "load_workload", "lublin", "read_columns", "read_sacct", "read_swf",
-    "shaken", "split_range", "sud", "summarize", "takes_seed", "transformed", "windows",
-    "with_arrival_rate", "with_estimates", "with_load", "with_priorities", "with_requested_starts",
-    "workloads", "write_swf",
+    "at_once", "crashed_jobs", "load_whole", "load_workload", "lublin", "read_columns",
+    "read_sacct", "read_swf", "shaken", "split_range", "sud", "summarize", "takes_seed",
+    "transformed", "windows", "with_arrival_rate", "with_estimates", "with_load",
+    "with_priorities", "with_requested_starts", "workloads", "write_swf",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.core.durations import DAY, HOUR
+from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import counts_of
@@ -12,6 +12,7 @@ from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.records import FIELDS
 
 POPULAR = 20  # estimates, the number that Tsafrir (JSSPP 2010), section 5, counts
+CRASH_ESTIMATE, CRASH_RUNTIME = 1000, 3 * MINUTE  # seconds, of `crashed_jobs`
 QUANTILES = (10, 25, 50, 75, 90)  # percent
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -65,6 +66,7 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "estimate": _spread(jobs.estimate),
         "accuracy": _spread(trace.runtime / jobs.estimate),
         "exact": float(np.mean(trace.runtime == jobs.estimate)),
+        "crashed": float(np.mean(crashed_jobs(trace))),
         "gap": _spread(np.diff(jobs.submit)) if count > 1 else None,
         "high_priority": float(np.mean(jobs.priority > 0)),
         "requested_start": float(np.mean(jobs.requested_start > 0)),
@@ -74,6 +76,34 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "missing": {name: float(part) for name, part in zip(FIELDS, absent, strict=True) if part},
         "cleaning": counts_of(trace.cleaning),
     }
+
+
+def crashed_jobs(
+    trace: Trace,
+    estimate_above: int = CRASH_ESTIMATE,
+    runtime_below: int = CRASH_RUNTIME,
+) -> np.ndarray:
+    """Find the jobs that appear to have crashed: long estimates, but very short runtimes.
+
+    Lawson and Smirni 2002, section 2 and Table 1.
+
+    Args:
+        trace: The trace.
+        estimate_above: Such a job has a longer estimate, in seconds.
+        runtime_below: And a shorter runtime, in seconds.
+
+    Returns:
+        (n,) bool.
+
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import crashed_jobs
+        >>> trace = bfenv.make_trace([0, 0], [1, 1], [60, 600], processors=2, estimate=[3600, 3600])
+        >>> crashed_jobs(trace)
+        array([ True, False])
+    """
+    crashed: np.ndarray = (trace.jobs.estimate > estimate_above) & (trace.runtime < runtime_below)
+    return crashed
 
 
 def popular_estimates(trace: Trace, most: int = POPULAR) -> list[dict[str, Any]]:

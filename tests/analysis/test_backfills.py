@@ -38,7 +38,7 @@ def test_against_list(trace, policy):
     trials = list(zip(schedule.trial_start.tolist(), schedule.trial_end.tolist(), strict=True))
     runs = [(start[job], 0, job, end[job]) for job in range(len(start))]
     runs += [(begin, 1, job, over) for job, (begin, over) in enumerate(trials) if over >= 0]
-    ran = []
+    ran, stolen = [], {}
 
     def earliest(need, time):
         while sum(s for s, e in ran if e > time) + need > trace.processors:
@@ -58,6 +58,26 @@ def test_against_list(trace, policy):
         assert found.backfilled[job] == backfilled
         after = earliest(jobs.size[waits[0]], now) if backfilled else before
         assert found.stolen[job] == after - before
+        assert found.head[job] == (waits[0] if backfilled else -1)
+        if after > before:
+            stolen.setdefault(waits[0], []).append(after - before)
+    losses = [sum(parts) for parts in stolen.values()]
+    expected = sum(losses) / len(losses) if losses else 0
+    assert found.stolen_per_delayed_head == expected
+
+
+def test_heel_and_toe():
+    """Tsafrir 2010, Figure 6: three wild backfills move job 3 from 6 to 10, so 4 are stolen."""
+    trace = bfenv.make_trace(
+        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], [6, 4, 1, 4, 3, 2], 2,
+        estimate=[12, 8, 2, 8, 6, 4],
+    )  # fmt: skip
+    schedule = bfenv.simulate(trace, "easy")
+    found = find_backfills(schedule)
+    assert schedule.start.tolist() == [0, 0, 10, 4, 6, 8]
+    assert found.head.tolist() == [-1, -1, -1, 2, 2, 2]
+    assert found.stolen.tolist() == [0, 0, 0, 2, 1, 1]
+    assert found.stolen_per_delayed_head == 4
 
 
 def test_promise():

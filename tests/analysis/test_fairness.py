@@ -5,11 +5,16 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import bfenv
 import bfenv.analysis.comparison as cmp
 from bfenv.analysis.fairness import by_user, delays, jain, overtaken, user_fairness
-from bfenv.analysis.job_classes import class_metrics, classify_jobs
+from bfenv.analysis.job_classes import (
+    class_metrics,
+    classify_jobs,
+    slowdown_ratios_by_class,
+)
 from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
 from bfenv.core.errors import BfenvError
 from tests.analysis.drawn import DRAWN, drawn
@@ -89,6 +94,43 @@ def test_slowdown_ratio():
     assert cmp.slowdown_ratio(SECOND, FIRST) == 0.6
     assert cmp.slowdown_ratio(FIRST, SECOND) == -0.6
     assert cmp.slowdown_ratio(FIRST, FIRST) == 0
+
+
+@given(small_traces(), st.sampled_from([400, 1500]))
+def test_slowdown_ratio_by_class(small, scale):
+    """R of each class of estimates and of each priority, by a loop over the jobs."""
+    jobs = small.jobs
+    trace = bfenv.make_trace(
+        jobs.submit * scale, jobs.size, small.runtime * scale, small.processors,
+        estimate=jobs.estimate * scale, priority=np.maximum(jobs.user, 0),
+    )  # fmt: skip
+    one, other = (bfenv.simulate(trace, policy) for policy in ("easy", "fcfs"))
+    limits = {"small": (0, 1000), "medium": (1000, 10_000), "long": (10_000, 10**9)}
+    classes = {
+        f"{name} estimate": lambda job, a=a, b=b: a <= trace.jobs.estimate[job] < b
+        for name, (a, b) in limits.items()
+    }
+    levels = set(trace.jobs.priority.tolist())
+    if len(levels) > 1:
+        classes |= {
+            f"priority {level}": lambda job, level=level: trace.jobs.priority[job] == level
+            for level in levels
+        }
+    found = slowdown_ratios_by_class(one, other)
+    assert {name for name in found if "estimate" in name or "priority" in name} == classes.keys()
+    for name, belongs in classes.items():
+        jobs = [job for job in range(len(trace)) if belongs(job)]
+        if not jobs:
+            assert math.isnan(found[name])
+            continue
+        own, reference = (
+            sum(1 + s.wait[job] / trace.runtime[job] for job in jobs) / len(jobs)
+            for s in (one, other)
+        )
+        assert found[name] == pytest.approx((reference - own) / min(own, reference))
+    numbers = bfenv.metrics(one, other)
+    named = {f"slowdown_ratio_{name.replace(' ', '_')}": ratio for name, ratio in found.items()}
+    assert {name: numbers[name] for name in named} == pytest.approx(named, nan_ok=True)
 
 
 def test_unbounded():

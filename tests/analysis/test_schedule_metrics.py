@@ -86,8 +86,31 @@ def test_metrics():
         "mean_width_slowdown": (4 / 30 + 0.2 + 0.2 + 1.35) / 4,
         "makespan": 29.0,
         "utilization": 54 / 116,
+        "mean_bounded_slowdown_60": 1.0,
+        "mean_bounded_slowdown_600": 1.0,
+        "started_at_once": 0.5,
+        "crashed_share": 0.0,
     }
     assert found == pytest.approx(expected)
+
+
+def test_tau():
+    """Runtimes 4, 5, 2 and 20 count as at least tau; names that end in a number keep theirs."""
+    found = bfenv.metrics(DRAWN, tau=2)
+    assert found["mean_bounded_slowdown"] == pytest.approx((1 + 8 / 5 + 1 + 27 / 20) / 4)
+    assert found["max_bounded_slowdown"] == 1.6
+    assert found["mean_delay_slowdown"] == found["mean_bounded_slowdown"]  # no runtime is below 2
+    assert found["mean_width_slowdown"] == pytest.approx((1 / 3 + 2 / 5 + 1 + 1.35) / 4)
+    assert found["mean_bounded_slowdown_60"] == 1
+    for tau in (0, -1, 1.5, "10"):
+        with pytest.raises(bfenv.BfenvError, match="tau must be an integer >= 1"):
+            bfenv.metrics(DRAWN, tau=tau)
+
+
+def test_crashed_share():
+    """One of four jobs has an estimate above 1000 s and a runtime below 180 s."""
+    trace = make_trace([0] * 4, [1] * 4, [179, 180, 100, 60], 4, estimate=[3600, 3600, 1000, 301])
+    assert bfenv.metrics(bfenv.simulate(trace, "fcfs"))["crashed_share"] == 0.25
 
 
 @given(small_traces())

@@ -8,15 +8,13 @@ import pytest
 
 import bfenv
 from bfenv.analysis.comparison import differences
-from bfenv.analysis.summary import (
-    backfill_metrics,
-    head_metrics,
-    reservation_metrics,
-    summarize,
-)
+from bfenv.analysis.summary import backfill_metrics, head_metrics, summarize
 from bfenv.core.errors import BfenvError
 from tests.analysis.drawn import DRAWN, TRIED, drawn
 from tests.conftest import log
+
+DELAYS = {f"{name}_reservation_delay" for name in ("mean", "p95", "p99", "max")}
+GUARANTEES = {f"{name}_guarantee_ratio" for name in ("mean", "median", "p80")}
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +68,8 @@ def test_without_reference(schedules):
     schedule, easy, fcfs = schedules
     alone, beside = summarize(schedule), summarize(schedule, easy)
     assert alone["versus"] == {} and "per_1000" not in alone["curves"]
-    referred = {"slowdown_ratio", "longest_wait_ratio"}
+    classes = {f"slowdown_ratio_{name.replace(' ', '_')}" for name in beside["classes"]}
+    referred = {"slowdown_ratio", "longest_wait_ratio", *classes}
     assert beside["metrics"].keys() - alone["metrics"].keys() == referred
     fair = summarize(schedule, fcfs=fcfs)["metrics"].keys() - alone["metrics"].keys()
     assert fair == {"later_than_fcfs", "mean_delay_to_fcfs"}
@@ -101,7 +100,7 @@ def test_replayed():
     assert backfill_metrics(DRAWN) == {
         "backfilled": 0.25,
         "wild_backfills": 0,
-        "mean_stolen_time": 0,
+        "stolen_time_per_delayed_head": 0,
     }
     assert head_metrics(DRAWN) == {
         "heads": 2,
@@ -121,18 +120,7 @@ def test_replayed():
     assert backfill_metrics(passed) == {
         "backfilled": 0.5,
         "wild_backfills": 1,
-        "mean_stolen_time": 1.5,
-    }
-
-
-def test_reservations():
-    """Job 1 is on time, job 2 is 3 s late, job 3 came after its time and starts at once."""
-    trace = bfenv.make_trace([0, 0, 0, 20], [1] * 4, [5, 2, 1, 1], 1, requested_start=[0, 5, 4, 10])
-    schedule = drawn(trace, [0, 5, 7, 20])
-    assert reservation_metrics(schedule) == {
-        "reservations": 3,
-        "missed_reservations": 1,
-        "mean_reservation_delay": 1,
+        "stolen_time_per_delayed_head": 6,
     }
 
 
@@ -142,8 +130,10 @@ def test_missing():
     found = summarize(schedule, schedule)
     none = {name for name, value in found["metrics"].items() if value is None}
     users = "user_fairness max_user_bounded_slowdown wild_backfills broken_promises"
-    delays = "mean_head_delay max_head_delay mean_reservation_delay"
-    assert none == {*users.split(), *delays.split(), "packing_efficiency", "throughput_deviation"}
+    others = "mean_head_delay max_head_delay packing_efficiency throughput_deviation"
+    classes = "short_wide long_narrow long_wide medium_estimate long_estimate".split()
+    ratios = {f"slowdown_ratio_{name}" for name in classes}
+    assert none == {*users.split(), *others.split(), *DELAYS, *GUARANTEES, *ratios}
     assert found["versus"]["mean_wait"]["low"] is None
     assert found["classes"]["long wide"] == {
         "jobs": 0,
@@ -175,11 +165,11 @@ def test_other_jobs(schedules, role):
 
 
 def test_log():
-    """The summary of a log has no gaps, except for reservations."""
+    """The summary of a log has no gaps, except for reservations and guarantees."""
     trace = log("KTH-SP2-1996-2")[:5000]
     easy = bfenv.simulate(trace, "easy")
     found = summarize(easy, easy, fcfs=bfenv.simulate(trace, "fcfs"))
     assert found["metrics"]["broken_promises"] == 0  # EASY keeps them
     none = {name for name, value in found["metrics"].items() if value is None}
-    assert none == {"mean_reservation_delay"}
+    assert none == DELAYS | GUARANTEES
     assert np.sum([part["jobs"] for part in found["classes"].values()]) == 2 * 5000

@@ -11,7 +11,8 @@ import numba
 import numpy as np
 
 import bfenv
-from bfenv.analysis.schedule_metrics import bounded_slowdown, metrics
+from bfenv.analysis.schedule_metrics import bounded_slowdown
+from bfenv.analysis.summary import metrics
 from bfenv.core.policy import division_of
 from bfenv.evaluation.row import row_key
 from bfenv.workloads.load import takes_seed

@@ -16,7 +16,7 @@ from bfenv.analysis.bounds.certificate import COSTS, Certificate, certify, job_c
 from bfenv.analysis.bounds.offline import offline_schedule
 from bfenv.analysis.bounds.prices import lower_bound
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.schedule_metrics import metrics
+from bfenv.analysis.summary import metrics
 from bfenv.baselines import simulate
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import load_arrays, write_atomically

@@ -82,6 +82,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
         ("estimate", _times(numbers["estimate"])),
         ("runtime / estimate", _accuracy(numbers["accuracy"])),
         ("", f"{fmt.percent(numbers['exact'])} exact"),
+        ("", f"{fmt.percent(numbers['crashed'])} appear to have crashed"),
     ]
     if gap is not None:
         lines.append(("between arrivals", _times(gap)))
