@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.baselines.easy import EASY
-from bfenv.baselines.easy_pass import takes_trial
+from bfenv.baselines.easy_orders.order_pass import takes_trial
 from bfenv.baselines.fcfs import FCFS
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import now

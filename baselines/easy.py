@@ -49,4 +49,4 @@ EASY = Policy(
     source="Lifka 1995; Shmueli 2003, Algorithm 8",
 )
 POLICIES = (EASY,)
-FAMILIES = ()  # `bfenv.baselines.easy_variants` makes policies from options
+FAMILIES = ()  # `bfenv.baselines.easy_orders` makes policies from options

@@ -1,6 +1,6 @@
 """Run one trace under many variants of EASY: what a search over orders and options calls.
 
-A variant is an order, or a mapping of options of `bfenv.baselines.easy_variants.easy`::
+A variant is an order, or a mapping of options of `bfenv.baselines.easy_orders.easy`::
 
     results = run_orders(
         trace,
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.baselines.easy_variants import easy
+from bfenv.baselines.easy_orders import easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace

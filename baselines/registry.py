@@ -19,7 +19,6 @@ from bfenv.baselines import (
     conservative,
     conservative_replan,
     easy,
-    easy_variants,
     fcfs,
     los,
     rlscheduler,
@@ -27,6 +26,7 @@ from bfenv.baselines import (
     slack,
     speculative,
 )
+from bfenv.baselines.easy_orders import options as easy_orders
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.policy_names import family_name
 from bfenv.baselines.slurm import site
@@ -55,7 +55,7 @@ class PolicyFile(Protocol):
 
 # Every file with policies, in the order of the tables that list them; a new one is added here.
 FILES: tuple[PolicyFile, ...] = (
-    fcfs, easy, easy_variants, conservative, conservative_replan, cons_rs, figure2, speculative,
+    fcfs, easy, easy_orders, conservative, conservative_replan, cons_rs, figure2, speculative,
     los, selective, slack, site, rlscheduler,
 )  # fmt: skip
 ALL: Mapping[str, Policy] = MappingProxyType(

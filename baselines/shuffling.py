@@ -3,7 +3,7 @@
 Zotkin, Keleher and Perkovic 2000 do not say whether a job keeps its random number. The conservative
 policies draw new ones for all waiting jobs whenever they sort the queue: that gives the numbers of
 their Table 10, and one number per job does not (docs/reproductions/zotkin2000.md). EASY, for which
-the paper has no random figures, keeps one number per job (`bfenv.baselines.easy_variants`): its
+the paper has no random figures, keeps one number per job (`bfenv.baselines.easy_orders`): its
 head would otherwise lose its reservation to the next number drawn.
 """
 

@@ -11,7 +11,7 @@ from benchmarks.engine import available_logs
 from benchmarks.measurements import Measurement, measurement
 from bfenv.agents.search import FEATURES, linear_order, network_order
 from bfenv.baselines import run_orders
-from bfenv.baselines.easy_variants import easy
+from bfenv.baselines.easy_orders import easy
 from bfenv.baselines.registry import simulate
 from bfenv.core.jobs import Trace
 from bfenv.workloads.load import load_workload

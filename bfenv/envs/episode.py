@@ -5,7 +5,7 @@ They work on the BatchState of N environments at once and drive the verbs of `bf
 
 import bfenv.envs.batch_state as at
 from bfenv.baselines.age_guard import ESTIMATES, RUNTIMES, note_start, update_work
-from bfenv.baselines.easy_pass import takes_trial
+from bfenv.baselines.easy_orders.order_pass import takes_trial
 from bfenv.core.cluster import NEXT_JOB, finished, may_start, now, start, try_start, waiting
 from bfenv.core.events import advance, commit_starts
 from bfenv.core.jobs import FOREVER

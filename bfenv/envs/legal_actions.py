@@ -3,7 +3,7 @@
 import numpy as np
 
 import bfenv.envs.batch_state as at
-from bfenv.baselines.easy_pass import takes_trial
+from bfenv.baselines.easy_orders.order_pass import takes_trial
 from bfenv.core.cluster import FREE, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel

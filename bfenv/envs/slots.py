@@ -2,7 +2,7 @@
 
 If the queue is no longer than the window, all waiting jobs are in slots. Otherwise the oldest jobs
 and the first ones of some orders are; an order is named or an expression, as in
-`bfenv.baselines.easy_variants.easy`. Jobs that cannot start because of an outage only take what is
+`bfenv.baselines.easy_orders.easy`. Jobs that cannot start because of an outage only take what is
 left. In either case the slots are in queue order.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 import bfenv.envs.batch_state as at
 import bfenv.knowledge.expression_program as xp
-from bfenv.baselines.expression_order import find_order_or_expression
+from bfenv.baselines.queue_order import find_order_or_expression
 from bfenv.core.cluster import now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel, shared_kernel

@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.baselines.age_guard import ESTIMATES, LARGEST_WORK, RUNTIMES, update_age_guard
-from bfenv.baselines.easy_pass import Options
-from bfenv.baselines.expression_order import new_memory
+from bfenv.baselines.easy_orders.order_pass import Options
+from bfenv.baselines.easy_orders.scored_pass import new_memory
 from bfenv.baselines.futures import cluster_at
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import waiting

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines import run_orders
 from bfenv.baselines.age_guard import GUARDS
-from bfenv.baselines.easy_variants import easy
+from bfenv.baselines.easy_orders import easy
 from bfenv.baselines.order_runs import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Outage

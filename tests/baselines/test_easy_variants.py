@@ -1,6 +1,6 @@
 """The EASY family against hand-solved cases, the naive version, itself, and published figures.
 
-Joined here: `easy_variants`, its kernel `easy_pass`, and `predictor`, which has no other use.
+Joined here: `easy_orders` and `predictor`, which has no other use.
 """
 
 import random
@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.easy_variants import POLICIES, easy, make_easy, queue
+from bfenv.baselines.easy_orders import easy, queue
+from bfenv.baselines.easy_orders.options import POLICIES
 from bfenv.core.cluster import now, retract, start, started, waiting
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
@@ -43,7 +44,7 @@ def test_line_is_overwritten():
     """Infinite scores are compared by the jobs' order, whatever the line held before."""
     trace = bfenv.make_trace([1, 1, 2], [2, 2, 1], [5, 5, 2], 3)
     cluster, jobs, truth = new_cluster(trace)
-    endless = make_easy(backfill="aged-sjf", weight=1e308)
+    endless = easy(backfill="aged-sjf", weight=1e308)
     memory = endless.memory(jobs, 3, np.random.default_rng(0))
     memory.backfill.line[:] = -1
     with np.errstate(over="ignore"):
@@ -111,7 +112,7 @@ def agree(trace, chosen, event_order):
         expected = around(jobs, processors, trace.outages, oracle)
     else:
         expected = [start for start, _ in naive_simulate(jobs, processors, oracle, event_order)]
-    result = bfenv.simulate(trace, make_easy(**chosen), 5, event_order=event_order).check()
+    result = bfenv.simulate(trace, easy(**chosen), 5, event_order=event_order).check()
     assert result.start.tolist() == expected
 
 

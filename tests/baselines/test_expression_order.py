@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import bfenv
-from bfenv.baselines.easy_variants import easy, queue
+from bfenv.baselines.easy_orders import easy, queue
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Outage
 from tests.conftest import small_traces

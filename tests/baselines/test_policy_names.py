@@ -7,7 +7,7 @@ import pytest
 
 from bfenv.baselines.cons_rs import cons_rs
 from bfenv.baselines.conservative import conservative
-from bfenv.baselines.easy_variants import easy
+from bfenv.baselines.easy_orders import easy
 from bfenv.baselines.los import los
 from bfenv.baselines.multiqueue import multiqueue
 from bfenv.baselines.policy_names import expression, family_name

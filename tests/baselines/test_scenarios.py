@@ -68,6 +68,9 @@ SCENARIOS = {
     "easy-f3": EASY,
     "easy-f4": EASY,
     "easy-aged-sjf": SHORTEST,  # seconds of delay weigh nothing yet
+    "easy-saf-guarded": LEAST_DEMAND,  # no wait is over the guard's six hours
+    "easy-sjf-guarded": SHORTEST,
+    "easy-f2-guarded": EASY,
     "easy-sjbf": EASY,
     "easy++": EASY,  # nobody's runtimes are known: predictions are estimates
     # every job has a reservation; with exact estimates nobody's moves
@@ -95,6 +98,7 @@ SCENARIOS = {
 }
 # One processor; job 0 runs to 5, jobs 1 and 2 (2 s and 3 s) wait: either may be drawn first.
 DRAWN = {
+    "easy-random",
     "easy-aged-random",
     "conservative-replan-random",
     "conservative-replan-random-sjf",

@@ -1,19 +1,17 @@
-"""Variants of EASY: other orders, more reservations, shorter sight, predicted runtimes.
+"""The options of EASY and the published policies that they make, in the order of the tables.
 
-`easy` and `queue` make policies from options; POLICIES has the ones of the literature. The pass
-that they share is in `bfenv.baselines.easy_pass`.
+The scheduling passes are in `order_pass` and, for what expressions and the age guard add, in
+`scored_pass`.
 """
 
 from dataclasses import replace
 from functools import partial
-from inspect import signature
-from typing import Any
 
-from bfenv.baselines import easy_pass, expression_order
 from bfenv.baselines.age_guard import GUARDS
-from bfenv.baselines.easy_pass import Options
-from bfenv.baselines.expression_order import find_order_or_expression, uses_history
+from bfenv.baselines.easy_orders import order_pass, scored_pass
+from bfenv.baselines.easy_orders.order_pass import Options
 from bfenv.baselines.policy_names import expression
+from bfenv.baselines.queue_order import find_order_or_expression
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
@@ -23,6 +21,7 @@ from bfenv.knowledge.expression_program import parse_expression
 from bfenv.knowledge.priorities import EXPRESSION, check_weight
 
 LONG = 720  # seconds; estimates above it get trials
+PREDICTORS = (None, "recent")
 
 
 def easy(
@@ -37,6 +36,9 @@ def easy(
     trial_above: int | str = LONG,
     trial_runs_on: bool = False,
     keep: str | float | None = None,
+    predictor: str | None = None,
+    weight: float | None = None,
+    shadow_intervals: int | None = None,
 ) -> Policy:
     """Make a policy of EASY backfilling with its parts to choose.
 
@@ -77,56 +79,46 @@ def easy(
             machine any job may start, and one past the limit of the guard needs no more than its
             size. Such jobs may wait long; set a `guard` to limit that. Goes with 0 or 1
             `reservations`. None keeps nothing free.
+        predictor: "recent" plans with predicted runtimes, see `bfenv.knowledge.predictor`. None
+            plans with the users' estimates.
+        weight: Weight of a second's delay in an aged order, in 1/s; None for the order's own. The
+            larger it is, the sooner no new job passes a waiting one.
+        shadow_intervals: Limits for how long an order may let other jobs pass a job. A job's shadow
+            interval lasts from its arrival to the shadow time that it would have had then, had it
+            been the head; it is 0 for a job that fits. A job that waits for longer than this number
+            of shadow intervals comes before all others in the queue, though not in the backfill,
+            the earliest deadline first. None for no deadlines.
 
     Raises:
         PolicyError: If an option is out of its range.
-    """
-    return make_easy(**locals())
-
-
-def make_easy(
-    predictor: str | None = None,
-    weight: float | None = None,
-    shadow_intervals: int | None = None,
-    **options: Any,
-) -> Policy:
-    """Make a policy of options of `easy` and of three that published policies alone have.
-
-    * `predictor`: "recent", see `bfenv.knowledge.predictor`; None for the users' estimates.
-    * `weight`: weight of a second's delay in the aged orders, in 1/s; None for the order's own.
-    * `shadow_intervals`: a job that waits past its deadline, this number of shadow intervals after
-      its arrival, comes before all others in the queue (not in the backfill), the earliest deadline
-      first. A job's shadow interval lasts from its arrival to the shadow time that it would have
-      had then, had it been the head; it is 0 for a job that fits. None for no deadlines.
-    * `options`: options of `easy`, which alone are in the name of the policy.
-
-    Raises PolicyError if an option is out of its range.
 
     Notes:
-        Zotkin, Keleher and Perkovic 2000, section 5, do not spell out the guarantee of shadow
-        intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
-        reading beside their Table 8; readings with conservative guarantees are far off.
+        Orders by length are from Zotkin, Keleher and Perkovic 2000, section 5, aged orders from
+        their section 8, which also has them for EASY. The paper does not spell out the guarantee of
+        shadow intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of
+        this reading beside their Table 8; readings with conservative guarantees are far off.
     """
-    given = {name: each.default for name, each in signature(easy).parameters.items()} | options
-    for name in ("trial", "trial_above"):
-        given[name] = _check(name, in_seconds(name, given[name], PolicyError), 0)
-    (
-        order, backfill, reservations, lookahead, guard, guard_scale, backfill_estimate, trial,
-        trial_above, trial_runs_on, keep,
-    ) = given.values()  # fmt: skip
+    written = locals()
+    trial, trial_above = (
+        _check(name, in_seconds(name, written[name], PolicyError), 0)
+        for name in ("trial", "trial_above")
+    )
     head_order = find_order_or_expression(order)
     backfill_order = find_order_or_expression(backfill or order, "backfill")
     check_choice("trial_runs_on", trial_runs_on, (False, True), error=PolicyError)
     check_choice("guard_scale", guard_scale, GUARDS, error=PolicyError)
+    check_choice("predictor", predictor, PREDICTORS, error=PolicyError)
     check_weight(weight, head_order, backfill_order, positive=True)
-    checked = Options(
+    options = Options(
         head_order,
         backfill_order,
         reservations=-1 if reservations == "all" else _check("reservations", reservations, 0),
         lookahead=FOREVER if lookahead is None else _check("lookahead", lookahead, 1),
         predictor=predictor,
         weight=weight,
-        shadow_intervals=-1 if shadow_intervals is None else shadow_intervals,
+        shadow_intervals=(
+            -1 if shadow_intervals is None else _check("shadow_intervals", shadow_intervals, 0)
+        ),
         guard=guard if guard is None else check_number("guard", guard, 0, error=PolicyError),
         guard_scale=guard_scale,
         backfill_estimate=_check_expression("backfill_estimate", backfill_estimate),
@@ -135,31 +127,42 @@ def make_easy(
         trial_runs_on=trial_runs_on,
         keep=_check_expression("keep", f"{keep}" if isinstance(keep, int | float) else keep),
     )
-    if keep is not None and checked.reservations not in (0, 1):
+    if keep is not None and options.reservations not in (0, 1):
         raise PolicyError(f"keep goes with 0 or 1 reservations, got {reservations}")
-    summary = f"EASY, {head_order.meaning} first"
-    if backfill_order != head_order:
-        summary += f", backfilling {backfill_order.meaning} first"
-    if guard is not None:
-        summary += ", none too late"
-    if trial:
-        summary += f", after a trial of {trial} s"
-    if keep is not None:
-        summary += ", with processors kept free"
     is_scored = EXPRESSION in (head_order.code, backfill_order.code)
     has_more = any(option is not None for option in (guard, backfill_estimate, keep))
-    engine = expression_order if is_scored or has_more else easy_pass
+    scheduling_pass = scored_pass if is_scored or has_more else order_pass
     return Policy(
-        name=expression(easy, given),
-        decide=engine.decide,
-        run=engine.run,
-        memory=partial(engine.new_memory, options=checked),
-        summary=summary,
+        name=expression(easy, written | {"trial": trial, "trial_above": trial_above}),
+        decide=scheduling_pass.decide,
+        run=scheduling_pass.run,
+        memory=partial(scheduling_pass.new_memory, options=options),
+        summary=_summary(options),
         source=head_order.source,
         stochastic=head_order.stochastic or backfill_order.stochastic,
-        stateful=(predictor is not None or shadow_intervals is not None or uses_history(checked)),
+        stateful=(
+            predictor is not None
+            or shadow_intervals is not None
+            or scored_pass.uses_history(options)
+        ),
         trials=trial > 0,
     )
+
+
+def _summary(options: Options) -> str:
+    """Return what sets a policy of these options apart, for tables."""
+    parts = [f"EASY, {options.order.meaning} first"]
+    if options.backfill != options.order:
+        parts.append(f"backfilling {options.backfill.meaning} first")
+    if options.guard is not None:
+        parts.append("none too late")
+    if options.shadow_intervals >= 0:
+        parts.append(f"none {options.shadow_intervals} shadow intervals late")
+    if options.trial:
+        parts.append(f"after a trial of {options.trial} s")
+    if options.keep is not None:
+        parts.append("with processors kept free")
+    return ", ".join(parts)
 
 
 def _check(option: str, value: int | str, least: int) -> int:
@@ -196,11 +199,13 @@ def queue(order: str = "fcfs") -> Policy:
 # The published ones -------------------------------------------------------------------------
 
 _PLAIN = "sjf lpt sqf lqf saf lxf wfp3 unicef f1 f2 f3 f4".split()
+_STOCHASTIC_OR_AGED = ("aged-sjf", "aged-random", "random")
 _ZOTKIN = "Zotkin, Keleher and Perkovic 2000, section "
 _TSAFRIR = "Tsafrir, Etsion and Feitelson 2007"
 _SOURCES = {
     "sjf": _ZOTKIN + "5, Tables 6 and 7 (SortFCFS); Shmueli 2003, chapter 2 (SPT)",
     "easy-sjf": _ZOTKIN + "5, Tables 6 and 7 (SortBF)",
+    "easy-random": _ZOTKIN + "6 (random queue order), in EASY as their section 8 suggests",
 }
 
 
@@ -211,20 +216,27 @@ def _published(name: str, policy: Policy, source: str = "", summary: str = "") -
 
 POLICIES = (
     *(_published(order, queue(order)) for order in _PLAIN),
-    *(_published(f"easy-{order}", easy(order)) for order in (*_PLAIN, "aged-sjf", "aged-random")),
+    *(_published(f"easy-{order}", easy(order)) for order in (*_PLAIN, *_STOCHASTIC_OR_AGED)),
     *(
         _published(
             f"easy-sjf-shadow{intervals}",
-            make_easy(order="sjf", shadow_intervals=intervals),
+            easy("sjf", shadow_intervals=intervals),
             source=_ZOTKIN + "5, Table 8",
-            summary=f"EASY, shortest estimate first, none {intervals} shadow intervals late",
         )
         for intervals in (1, 2, 3)
+    ),
+    *(
+        _published(
+            f"easy-{order}-guarded",
+            easy(order, guard=1.2),
+            summary=f"easy-{order}, but first jobs that waited 1.2 times EASY's longest wait",
+        )
+        for order in ("saf", "sjf", "f2")
     ),
     _published("easy-sjbf", easy(backfill="sjf"), _TSAFRIR + " (SJBF)"),
     _published(
         "easy++",
-        make_easy(backfill="sjf", predictor="recent"),
+        easy(backfill="sjf", predictor="recent"),
         _TSAFRIR,
         "EASY by predicted runtimes, backfilling the shortest prediction first",
     ),

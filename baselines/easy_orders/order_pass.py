@@ -1,7 +1,7 @@
-"""One scheduling pass of EASY over a queue in any order: the kernel of `easy_variants`.
+"""One scheduling pass of EASY over a queue that is sorted by the name of an order.
 
-Order of the queue x order of the backfill x reservations x lookahead x predictor x trials x
-processors to keep free. With all of them at their defaults it makes the schedules of
+Order of the queue x order of the backfill x reservations x lookahead x predictor x shadow intervals
+x trials x processors to keep free. With all of them at their defaults it makes the schedules of
 `bfenv.baselines.easy`, more slowly.
 """
 
@@ -21,7 +21,7 @@ from bfenv.knowledge.predictor import Predictor, new_predictor, predict, predict
 
 
 class Options(NamedTuple):
-    """The checked options of `bfenv.baselines.easy_variants.easy`, with numbers for all."""
+    """The checked options of `bfenv.baselines.easy_orders.easy`, with numbers for all."""
 
     order: p.Order
     backfill: p.Order
@@ -52,7 +52,9 @@ class Memory(NamedTuple):
     shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
     last_pass: np.ndarray  # (1,) int64 in which deadlines were given, see `new_from`
     believed: np.ndarray  # (n,) int64 seconds that a backfilled job is believed to run; or (0,)
-    cautious: np.ndarray  # (1,) bool: the head is past the age limit and has a reservation, even
+    head_overdue: (
+        np.ndarray
+    )  # (1,) bool: the head is past the age limit and has a reservation, even
     # under a policy without reservations
     trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job
     # gets one, in seconds; and whether it runs on if no waiting job needs its processors
@@ -79,7 +81,7 @@ def decide(cluster, jobs, memory):
         head += 1
     if head < count:
         age = now(cluster) - jobs.submit[line[head]]
-        memory.cautious[0] = age > memory.queue.age_limit[0]
+        memory.head_overdue[0] = age > memory.queue.age_limit[0]
     last = min(count, head + memory.lookahead[0])
     if head + 1 < last and free(cluster) > 0:
         _backfill(cluster, jobs, memory, line[head:last])
@@ -112,7 +114,7 @@ def _backfill(cluster, jobs, memory, queue):
     """Backfill from the part of the queue in sight, behind its first job, the head."""
     predicted = predicted_cluster(cluster, memory.predictor)
     shadow_time, extra_nodes = FOREVER, 0
-    if memory.reservations[0] != 0 or memory.cautious[0]:
+    if memory.reservations[0] != 0 or memory.head_overdue[0]:
         need = room(cluster, jobs, memory, queue[0])
         shadow_time, extra_nodes = pr.shadow_of_room(predicted, jobs, queue[0], need)
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
@@ -172,7 +174,7 @@ def _duration(cluster, jobs, memory, job):
 def _believed_duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts in the backfill is believed to run."""
     duration = _duration(cluster, jobs, memory, job)
-    if len(memory.believed) > 0 and not memory.cautious[0]:
+    if len(memory.believed) > 0 and not memory.head_overdue[0]:
         duration = min(duration, memory.believed[job])
     return duration
 
@@ -302,7 +304,7 @@ def new_memory(
         shadow_intervals=np.array([options.shadow_intervals]),
         last_pass=np.zeros(1, dtype=np.int64),
         believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
-        cautious=np.zeros(1, dtype=np.bool_),
+        head_overdue=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above, options.trial_runs_on]),
         keep=np.full(count if options.keep else 0, np.nan),
     )
