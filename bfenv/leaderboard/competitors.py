@@ -7,7 +7,6 @@ import hashlib
 import os
 import shlex
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +17,11 @@ from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.agents.rlscheduler import weight_files
 from bfenv.agents.seen_jobs import Span
-from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import find_policy
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
+from bfenv.leaderboard.own_names import check_name, find_own
 from bfenv.players.limits import DEFAULT, PlayerLimits
 from bfenv.players.remote_agent import read_greeting
 from bfenv.players.remote_policy import declared_flags, greet
@@ -155,39 +154,29 @@ def _own(kind: str, name: str, code: str | None) -> Competitor:
     )
 
 
-def own_kinds(name: str) -> list[str]:
-    """Return the kinds, "policy" and "agent", of which bfenv comes with one of this name."""
-    found = []
-    for kind in ("policy", "agent"):
-        with suppress(BfenvError):
-            if not is_strange(kind, name) and code_hash(kind, name) is None:
-                _own(kind, name, None)
-                found.append(kind)
-    return found
+def check_identity(kind: str, name: str, code: str | None) -> None:
+    """Check that a competitor of this name and code hash is one of bfenv's own, or unlike them.
 
-
-def check_name(kind: str, name: str) -> None:
-    """Check that the name of a competitor cannot be taken for another one.
-
-    Raises BfenvError if it has characters beyond printable ASCII, which may look like others, or is
-    that of one of bfenv's competitors of another kind, in upper or lower case.
+    Raises BfenvError as `check_name` does, if bfenv has no such competitor, or if one of its own
+    has another name or other code.
     """
-    if not (name.isascii() and name.isprintable()):
-        raise BfenvError(
-            f"{ascii(name)[1:-1]}: the name of a competitor has printable ASCII characters only, "
-            "because others may look like these"
-        )
-    plain = name.strip().lower()
-    own = ["log"] if plain == LOGGED else own_kinds(plain)
-    if own and kind not in own:
-        raise BfenvError(
-            f"{name} is given as {with_article(kind)}, but is the name of bfenv's own {own[0]}"
-        )
+    check_name(kind, name)
+    if find_own(name) is not None and code is not None:
+        raise BfenvError(f"{name} is bfenv's own, and has no other code")
+    if is_strange(kind, name) or (code is not None and _is_file(name)):
+        return
+    try:
+        if code is None and _own(kind, name, None).name == name:
+            return
+    except UnknownNameError:
+        pass
+    raise BfenvError(f"bfenv has no {kind} {name}")
 
 
-def with_article(kind: str) -> str:
-    """Return a kind of competitor with its article."""
-    return f"an {kind}" if kind == "agent" else f"a {kind}"
+def _is_file(name: str) -> bool:
+    """Whether a name is that of a card or a network in a file, or of published weights."""
+    base, _ = parse_name(name, PolicyError)
+    return base.endswith(SUFFIX) or base.partition(":")[0] == st.CARDS
 
 
 def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:

@@ -22,6 +22,7 @@ from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row, encode_json
+from bfenv.leaderboard.own_names import check_name, find_own
 from bfenv.leaderboard.suite import Suite
 from bfenv.workloads.load import path_in
 
@@ -62,15 +63,17 @@ def remember_logs(workloads: Iterable[str]) -> None:
         write_to_cache(root / GIVEN, json.dumps(paths).encode())
 
 
-def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
+def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True) -> Leaderboard:
     """Return the rows of a folder, checked. They are data and may come from anywhere.
 
     Args:
         folder: What `run_suite` or `bfenv leaderboard run` has made.
+        check_names: Refuse rows whose names imitate bfenv's own policies and agents.
 
     Raises:
-        BfenvError: If there are no rows, a file is not a row, rows are of two suites, or two rows
-            are of one policy, workload and seed; the message names the files.
+        BfenvError: If there are no rows, a file is not a row, rows are of two suites, two rows are
+            of one policy, workload and seed, or a row imitates one of bfenv's own policies or
+            agents; the message names the files.
     """
     folder = Path(folder)
     paths = sorted((folder / "rows").glob("*.json"))
@@ -82,6 +85,9 @@ def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
             rows.append(Row.from_json(path.read_bytes(), path))
         except OSError as error:
             raise BfenvError(f"{path}: cannot be read: {error}") from error
+    if check_names:
+        for path, row in zip(paths, rows, strict=True):
+            _check_name(row, path)
     seen: dict[tuple[str, str, int], str] = {}
     for path, row in zip(paths, rows, strict=True):
         run = (row.policy, row.workload, row.seed)
@@ -98,6 +104,16 @@ def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
         [row for row in ranked if not row.ok],
         tuple(row for row in rows if row.kind == "log" and row.ok),
     )
+
+
+def _check_name(row: Row, path: Path) -> None:
+    """Raise BfenvError if a row imitates one of bfenv's own competitors, by name or by code."""
+    try:
+        check_name(row.kind, row.policy)
+        if row.code is not None and find_own(row.policy) is not None:
+            raise BfenvError(f"{row.policy} is bfenv's own, and has no other code")
+    except BfenvError as error:
+        raise BfenvError(f"{path}: {error}") from error
 
 
 def open_store(folder: Path, suite: Suite) -> None:

@@ -18,7 +18,7 @@ from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import KINDS, Row
 from bfenv.leaderboard.bounds import check_bounds
-from bfenv.leaderboard.competitors import check_name, is_strange, own_kinds
+from bfenv.leaderboard.competitors import check_identity
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
@@ -74,7 +74,7 @@ def verify(
     Yields the verdict of each check, as soon as it is made. Raises BfenvError if the folder holds
     no rows, or some that cannot be read.
     """
-    leaderboard = read_leaderboard(folder)
+    leaderboard = read_leaderboard(folder, check_names=False)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     keys = [row.key for row in rows]
     is_part = sample is not None and sample < len(keys)
@@ -202,12 +202,7 @@ def _check_name(row: Row) -> CheckResult:
             if row.policy != LOGGED or row.code is not None:
                 raise BfenvError(f"the row of a log is {LOGGED!r}, and has no code")
             return CheckResult("name", HOLDS, "", row)
-        check_name(row.kind, row.policy)
-        if row.kind in own_kinds(row.policy):
-            if row.code is not None:
-                raise BfenvError(f"{row.policy} is bfenv's own, and has no other code")
-        elif row.code is None and not is_strange(row.kind, row.policy):
-            raise BfenvError(f"bfenv has no {row.kind} {row.policy}")
+        check_identity(row.kind, row.policy, row.code)
     except BfenvError as error:
         return CheckResult("name", WRONG, str(error), row)
     return CheckResult("name", HOLDS, "", row)
