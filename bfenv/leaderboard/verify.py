@@ -29,6 +29,7 @@ from bfenv.parallel.worker_process import close_worker
 from bfenv.players.limits import DEFAULT, PlayerLimits
 
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
+AS_KEPT = "its schedule was kept and gives its results, but it was not run again"
 CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
 
 
@@ -61,7 +62,8 @@ def verify(
     Rows are run again, and must have the same bytes, except for versions, commit and sandbox.
     Bounds must hold, and no policy that runs jobs to completion may be below them.
 
-    The results of a row are unverified if its schedule was not kept and it was not run again.
+    The results of a row are unverified if it was not run again: a schedule that was kept gives its
+    results, but does not show who made it.
 
     * `folder`: as `bfenv leaderboard run --out` leaves it.
     * `sample`, `seed`: Run only this many rows again, drawn at random with this seed; None for all.
@@ -110,14 +112,16 @@ def verify(
             is_known = row.key in known
             yield _check_name(row)
             yield _check_workload(row, suite, is_known)
-            found = [_check_schedule(leaderboard, row, is_known)]
-            yield found[0]
+            schedule = _check_schedule(leaderboard, row, is_known)
+            yield schedule
+            again = CheckResult("run again", UNCHECKED)
             if row.key in drawn:
                 waiting(row.policy)
-                found.append(_run_again(row, suite if is_known else None, trust, timeout, limits))
-                yield found[1]
-            if all(verdict.verdict == UNCHECKED for verdict in found):
-                reason = "neither was its schedule kept nor was it run again"
+                again = _run_again(row, suite if is_known else None, trust, timeout, limits)
+                yield again
+            if again.verdict == UNCHECKED and schedule.verdict != WRONG:
+                kept = schedule.verdict == HOLDS
+                reason = AS_KEPT if kept else "neither was its schedule kept nor was it run again"
                 yield CheckResult("results", UNVERIFIED, reason, row)
     finally:
         close_worker()

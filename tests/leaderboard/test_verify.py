@@ -8,9 +8,18 @@ import pytest
 from typer.testing import CliRunner
 
 from bfenv.cli.app import app
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.suite import find_suite, suite_of
-from bfenv.leaderboard.verify import HOLDS, UNCHECKED, UNVERIFIED, WRONG, CheckResult, verify
+from bfenv.leaderboard.verify import (
+    AS_KEPT,
+    HOLDS,
+    UNCHECKED,
+    UNVERIFIED,
+    WRONG,
+    CheckResult,
+    verify,
+)
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
 from tests.leaderboard.suites import TINY
@@ -32,9 +41,13 @@ def copy(honest, tmp_path):
 
 
 def found(folder, **options):
-    """The verdicts by check, without those that hold."""
+    """The verdicts by check, without those that hold, and that rows were not run again."""
     verdicts = list(verify(folder, **({"sample": 0} | options)))
-    return {(one.check, one.verdict): one.reason for one in verdicts if one.verdict != HOLDS}
+    return {
+        (one.check, one.verdict): one.reason
+        for one in verdicts
+        if one.verdict != HOLDS and one.reason != AS_KEPT
+    }
 
 
 def change(folder, policy, /, **values):
@@ -272,16 +285,45 @@ def test_hostile_names(copy, format):
     assert ",=" not in out
 
 
+@pytest.mark.parametrize(("sample", "count"), [(0, 4), (1, 3), (3, 1), (4, 0), (None, 0)])
+def test_rows_that_are_not_run_again(honest, sample, count):
+    """A row is verified only if it is run again: its schedule does not show who made it."""
+    verdicts = list(verify(honest, sample=sample))
+    reasons = [one.reason for one in verdicts if one.verdict == UNVERIFIED]
+    assert reasons == [AS_KEPT] * count
+
+
+def test_a_stranger_with_a_schedule(copy):
+    """The row of code that is not here is unverified, however well its schedule gives its results.
+
+    Here the code is an invented one, and the schedule FCFS's.
+    """
+    change(copy, "fcfs", policy="nobody_has_this:policy", code="sha256:0")
+    for path in (copy / "rows").glob("fcfs_*.json"):
+        key = Row.from_json(path.read_bytes(), path).key
+        shutil.move(copy / "schedules" / f"{path.stem}.npz", copy / "schedules" / f"{key}.npz")
+    verdicts = [one for one in verify(copy) if one.row and one.row.code]
+    assert {(one.check, one.verdict) for one in verdicts} == {
+        ("name", HOLDS), ("workload", HOLDS), ("schedule", HOLDS), ("run again", UNCHECKED),
+        ("results", UNVERIFIED),
+    }  # fmt: skip
+    result = CliRunner().invoke(app, ["leaderboard", "verify", str(copy)])
+    assert result.exit_code == 3
+    assert "results unverified: 2 rows of 4, such as nobody_has_this:policy on" in result.stdout
+
+
 def test_the_command(honest, copy):
-    """A wrong row ends with status 1, an unverified one with 3, and both are named."""
+    """Status 0 if every row was run again, 1 if one is wrong, 3 if one was not run again."""
+    good = CliRunner().invoke(app, ["leaderboard", "verify", str(honest)])
+    assert (good.exit_code, "unverified:" in good.stdout) == (0, False)
     check = ["leaderboard", "verify", "--sample", "0"]
-    good = CliRunner().invoke(app, [*check, str(honest)])
-    assert (good.exit_code, "schedule" in good.stdout) == (0, True)
+    sampled = CliRunner().invoke(app, [*check, str(honest)])
+    assert sampled.exit_code == 3 and "results unverified: 4 rows of 4, such as" in sampled.stdout
     for path in (copy / "schedules").glob("fcfs_lublin-32*"):
         path.unlink()
     unverified = CliRunner().invoke(app, [*check, str(copy)])
     assert unverified.exit_code == 3
-    line = "results unverified: fcfs on lublin-32-0.8, seed 0: neither was its schedule kept nor"
+    line = "1 row of 4, fcfs on lublin-32-0.8, seed 0: neither was its schedule kept nor"
     assert line in unverified.stdout
     change(copy, "fcfs", source="elsewhere")
     wrong = CliRunner().invoke(app, [*check, str(copy)])

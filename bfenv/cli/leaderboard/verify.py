@@ -10,9 +10,10 @@ from bfenv.cli import options, show
 from bfenv.cli.options import FormatOption
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
-from bfenv.core.text import one_line
+from bfenv.core.text import counted, one_line
 
 if TYPE_CHECKING:
+    from bfenv.evaluation.row import Row
     from bfenv.leaderboard.verify import CheckResult
 
 TIMEOUT = 10 * MINUTE
@@ -51,8 +52,9 @@ def verify(
     machine, and their results are computed again from starts and ends. Rows are run again and must
     have the same bytes, except for versions, commit and sandbox. Bounds are verified.
 
-    The exit status is 1 if anything is wrong. Otherwise it is 3 if the results of a row are
-    unverified: its schedule was not kept, and it was not run again. Rows whose code Python does not
+    The exit status is 0 if every row was run again and all holds, and 1 if anything is wrong.
+    Otherwise it is 3: some rows were not run again, so their results are unverified, and it says
+    how many. A schedule that was kept does not show who made it. Rows whose code Python does not
     find are not run again: read that code, and add its folder to PYTHONPATH.
 
     \b
@@ -120,9 +122,20 @@ def _print(verdicts: "list[CheckResult]", format: Format) -> None:
         if any(numbers):
             lines.append((check, *numbers, "; ".join(reasons)))
     show.table(("check", *words, "why not checked"), lines, format, whole_names=True)
-    for word in (WRONG, UNVERIFIED):
-        for one in verdicts:
-            if one.verdict == word:
-                row = one.row
-                what = row and f"{row.policy} on {row.workload}, seed {row.seed}: "
-                show.lines([f"{one.check} {word}: {what or ''}{one.reason}"])
+    for result in verdicts:
+        if result.verdict == WRONG:
+            where = f"{_place(result.row)}: " if result.row else ""
+            show.lines([f"{result.check} {WRONG}: {where}{result.reason}"])
+    unverified: dict[str, list[Row]] = {}
+    for result in verdicts:
+        if result.verdict == UNVERIFIED and result.row:
+            unverified.setdefault(result.reason, []).append(result.row)
+    rows = len({result.row.key for result in verdicts if result.row})
+    for reason, (first, *others) in unverified.items():
+        where = f"such as {_place(first)}" if others else _place(first)
+        count = counted(1 + len(others), "row")
+        show.lines([f"results {UNVERIFIED}: {count} of {rows:,}, {where}: {reason}"])
+
+
+def _place(row: "Row") -> str:
+    return f"{row.policy} on {row.workload}, seed {row.seed}"
