@@ -119,6 +119,16 @@ def usable_now(nodes):
     return total
 
 
+@kernel
+def size_of_wanted(nodes):
+    """Return how many processors the nodes of `wanted` have, free or in use."""
+    total = 0
+    for node in range(len(nodes.size)):
+        if has_bit(nodes.wanted, node):
+            total += nodes.size[node]
+    return total
+
+
 def bitmap_of(numbers: np.ndarray, count: int) -> np.ndarray:
     """Return the bitmap, (w,) int64, of nodes by their numbers, of `count` in all."""
     bitmap = np.zeros(-(-count // WORD), dtype=np.int64)

@@ -26,7 +26,15 @@ import numpy as np
 import bfenv.baselines.slurm.future as ft
 import bfenv.baselines.slurm.parameters as par
 import bfenv.baselines.slurm.priority as pri
-from bfenv.baselines.slurm.nodes import Nodes, follow, hold_picked, look_at_now, pick, usable_now
+from bfenv.baselines.slurm.nodes import (
+    Nodes,
+    follow,
+    hold_picked,
+    look_at_now,
+    pick,
+    size_of_wanted,
+    usable_now,
+)
 from bfenv.core.cluster import free, may_start, now, start, started, waiting, wake_at
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
@@ -50,7 +58,7 @@ class Slurm(NamedTuple):
     settings: np.ndarray  # (s,) int64, in the order of PARAMETERS
     clock: np.ndarray  # (3,) int64: when the last cycle was due, and when the main scheduler will
     # look at all jobs, in seconds; whether jobs waited after the last pass
-    tested: np.ndarray  # (n,) int64 jobs that a cycle looks at
+    candidates: np.ndarray  # (n,) int64 jobs that a cycle may look at, in their order
     cycles: np.ndarray  # (2,) bool: there is a backfill, not only the main scheduler; and a cycle
     # goes on when no job can start any more, to plan all of them
     planned: np.ndarray  # (n,) int64 seconds: when the last cycle would start each job
@@ -175,14 +183,16 @@ def start_on_nodes(cluster, jobs, memory, job):
 @kernel
 def backfill(cluster, jobs, memory, count):
     """A cycle of the backfill; it ends when no job behind can start."""
-    nodes, future, settings, line = memory.nodes, memory.future, memory.settings, memory.tested
-    count = _list_tested(cluster, jobs, memory, count)
+    nodes, future, settings, line = memory.nodes, memory.future, memory.settings, memory.candidates
+    count = _list_candidates(cluster, jobs, memory, count)
     window = now(cluster) + settings[par.WINDOW] * MINUTE
     ft.begin_map(future, nodes, now(cluster), window)
     for part in range(len(memory.reserved)):
         memory.reserved[part] = 0
-    begun, most = 0, settings[par.JOBS_RESERVED]
+    begun, tests, most = 0, 0, settings[par.JOBS_RESERVED]
     for position in range(count):
+        if tests == settings[par.MAX_JOB_TEST]:
+            return
         if position % CHECK_EVERY == 0 and not memory.cycles[1]:
             while count > position and not fits_now(cluster, jobs, memory, line[count - 1]):
                 count -= 1
@@ -192,13 +202,16 @@ def backfill(cluster, jobs, memory, count):
         part = memory.told[PARTITION, job]
         if fits_now(cluster, jobs, memory, job):
             start_on_nodes(cluster, jobs, memory, job)
-            begun += 1
+            begun, tests = begun + 1, tests + 1
             if begun == settings[par.MAX_JOB_START]:
                 return
-        elif age_of(cluster, jobs, job) >= settings[par.MIN_AGE] and (
-            most == 0 or memory.reserved[part] < most
+        elif age_of(cluster, jobs, job) < settings[par.MIN_AGE] or (
+            0 < most <= memory.reserved[part]
         ):
-            begin = plan(cluster, jobs, memory, job, window)
+            tests += is_tested_now(cluster, jobs, memory, job)
+        else:
+            begin, is_tested = plan(cluster, jobs, memory, job, window)
+            tests += is_tested
             if begin <= window:
                 memory.planned[job] = begin
                 unit = settings[par.RESOLUTION]
@@ -222,9 +235,9 @@ def plan_all(cluster, jobs, memory):
 
 
 @kernel
-def _list_tested(cluster, jobs, memory, count):
-    """Write the jobs that a cycle looks at into `tested`; return their number."""
-    tested, settings, tried = 0, memory.settings, memory.tried
+def _list_candidates(cluster, jobs, memory, count):
+    """Write the jobs that a cycle may look at into `candidates`; return their number."""
+    listed, settings, tried = 0, memory.settings, memory.tried
     of_user, of_part = settings[par.MAX_JOB_USER], settings[par.MAX_JOB_PART]
     limited = of_user + of_part + settings[par.MAX_JOB_USER_PART] > 0
     if limited:
@@ -232,8 +245,6 @@ def _list_tested(cluster, jobs, memory, count):
             for part in range(tried.shape[1]):
                 tried[user, part] = 0
     for job in memory.ranking.line[:count]:
-        if tested == settings[par.MAX_JOB_TEST]:
-            break
         if cluster.start[job] < 0 and jobs.requested_start[job] <= now(cluster):
             if limited:
                 user, part = jobs.user[job] + 2, memory.told[PARTITION, job] + 1
@@ -246,9 +257,9 @@ def _list_tested(cluster, jobs, memory, count):
                 tried[user, 0] += 1
                 tried[0, part] += 1
                 tried[user, part] += 1
-            memory.tested[tested] = job
-            tested += 1
-    return tested
+            memory.candidates[listed] = job
+            listed += 1
+    return listed
 
 
 @kernel
@@ -270,29 +281,41 @@ def fits_now(cluster, jobs, memory, job):
 
 
 @kernel
+def is_tested_now(cluster, jobs, memory, job):
+    """Tell whether a job that can get no reservation reaches Slurm's test, for a start now."""
+    size, limit = jobs.size[job], jobs.estimate[job]
+    within = memory.parts[memory.told[PARTITION, job]]
+    last = ft.find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0)
+    return last < 0 and size_of_wanted(memory.nodes) >= size
+
+
+@kernel
 def plan(cluster, jobs, memory, job, window):
     """Find when a job could start that cannot now, in seconds; `mask` is then on which nodes.
 
-    A start after `window` gets no reservation.
+    A start after `window` gets no reservation. Also return whether the job reached Slurm's test:
+    at some time, the map leaves it enough nodes. Only such jobs count towards bf_max_job_test.
     """
     nodes, future = memory.nodes, memory.future
     size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[par.RESOLUTION]
     begin, place, within = now(cluster), 0, memory.parts[memory.told[PARTITION, job]]
+    is_tested = False
     while place < future.counts[ft.PIECES]:
         last = ft.find_open(future, nodes, within, size, begin, limit, place)
         if last < 0:
             later = future.end[future.order[place]]
             is_last = place + 1 == future.counts[ft.PIECES]
+            is_tested = is_tested or size_of_wanted(nodes) >= size
             possible = max(begin, ft.could_start(nodes, cluster, size))
             if possible > window and is_last:
-                return FOREVER
+                return FOREVER, is_tested
             if possible <= later or is_last:
                 pick(nodes, size)
                 first = possible // unit * unit
                 if possible > window or ft.is_open(
                     future, nodes, first, (possible + limit) // unit * unit
                 ):
-                    return possible
+                    return possible, is_tested
                 if possible > begin:  # the time of its end is reserved: try from its start on
                     begin = possible
                     while place < future.counts[ft.PIECES] and (
@@ -304,4 +327,4 @@ def plan(cluster, jobs, memory, job, window):
         place = last + 1
         if place < future.counts[ft.PIECES]:
             begin = future.begin[future.order[place]]
-    return FOREVER
+    return FOREVER, is_tested

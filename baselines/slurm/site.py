@@ -80,7 +80,7 @@ def new_memory(
         new_priority(own.priority, own.partitions, processors, associations),
         settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
         clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
-        tested=np.empty(count, dtype=np.int64),
+        candidates=np.empty(count, dtype=np.int64),
         cycles=np.array([own.is_backfill, False]),
         planned=np.full(count, FOREVER),
         parts=np.stack([bitmap_of(part.nodes, len(own.sizes)) for part in own.partitions]),

@@ -159,11 +159,14 @@ def backfill(state, queue, settings, begun):
     """One cycle: a map of time, in which each job takes its place in turn."""
     now, everything = state.now, set(state.free)
     pieces = [(now, now + settings.window, everything)]
-    reserved, started = {}, 0
-    for job in queue[: settings.max_job_test]:
+    reserved, started, tests = {}, 0, 0
+    for job in queue:
+        if tests == settings.max_job_test:
+            return
         part = state.jobs[job].partition
         so_far = reserved.get(part, 0)
         may_reserve = settings.jobs_reserved == 0 or so_far < settings.jobs_reserved
+        tests += is_tested(state, pieces, job, only_now=not may_reserve)
         begin, held = first_place(state, pieces, job, settings)
         if begin == now:
             _start(state, job, held, begun)
@@ -175,6 +178,18 @@ def backfill(state, queue, settings, begun):
             end = (begin + state.jobs[job].limit) // unit * unit
             pieces = reserve(pieces, begin // unit * unit, end, set(held))
             reserved[part] = so_far + 1
+
+
+def is_tested(state, pieces, job, only_now):
+    """Whether the map leaves a job enough nodes now, or at the end of a piece: it is counted."""
+    limit, size = state.jobs[job].limit, state.jobs[job].size
+    times = [state.now] if only_now else [state.now, *(p[1] for p in pieces[:-1])]
+    for begin in times:
+        within = [p[2] for p in pieces if p[1] > begin and p[0] <= begin + limit]
+        nodes = state.nodes_of(job).intersection(*within)
+        if sum(state.sizes[node] for node in nodes) >= size:
+            return True
+    return False
 
 
 def first_place(state, pieces, job, settings):

@@ -116,7 +116,8 @@ def test_its_jobs_are_on_the_nodes_of_the_real_one():
 
 # The moments at which it decides otherwise: what it starts, what the real one started, and why.
 DIFFER = {
-    # The 22nd and the 21st job of the queue start, although bf_max_job_test is 20.
+    # The 22nd and the 21st job of the queue start, although bf_max_job_test is 20 and every job
+    # before them reaches the test by the recorded state.
     ("test20_13", 2284): ([], [36]),
     ("test20_13", 3100): ([], [40]),
     # The real one left nodes out that two jobs had just ended on.
@@ -133,3 +134,11 @@ def test_the_moments_that_differ_are_known():
         if set(mine) != set(moment.starts)
     }
     assert differ == DIFFER
+
+
+def test_only_jobs_that_reach_slurms_test_count_towards_bf_max_job_test():
+    """The second job is ruled out by the reservation of the first, so the third is looked at."""
+    parameters = "bf_interval=1,bf_resolution=1,bf_job_part_count_reserve=1,bf_max_job_test=2"
+    waiting = [(2, 4, 600), (3, 1, 1200), (4, 1, 300)]
+    moment = Moment("three", parameters, 4, 0, [(1, 600, [1, 2, 3])], waiting, {})
+    assert decide(moment) == {4: {4}}
