@@ -4,7 +4,6 @@ A log says more of a job than its request, such as its partition, and `Jobs` has
 The loop of this policy passes it on when the job is submitted.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
+from bfenv.core.partitions import NAMED
 from bfenv.core.policy import Policy, Watch
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import listed
@@ -34,7 +34,6 @@ from bfenv.workloads.logs.records import PARTITION as PARTITION_FIELD
 
 LONG_AGO = -(10**9)  # seconds
 ORDER = Order("slurm", EXPRESSION, "highest priority", "", "slurm.conf")
-NAMED = re.compile(r"Partition:\s*(\d+)\s+(\S+)")  # a number of the log's header, and its name
 
 
 def equal_nodes(cores_per_node: int, processors: int) -> Site:
@@ -144,7 +143,10 @@ def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int])
         slurm = make(jobs, processors, generator)
         return SlurmOfSite(columns, np.zeros(1, dtype=np.int64), slurm)
 
-    return Policy(name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True)
+    return Policy(
+        name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True,
+        partitions=partial(partitions_of_site, site),
+    )  # fmt: skip
 
 
 def play(
@@ -152,6 +154,36 @@ def play(
 ) -> Schedule:
     """Make the schedule of a trace on a site; see `policy_for`."""
     return simulator.simulate(trace, policy_for(trace, name, site, settings), seed, watch=watch)
+
+
+def partitions_of_site(site: Site, trace: Trace) -> str:
+    """Return the sizes of the partitions that a trace has jobs in, as `with_partitions` takes them.
+
+    Partitions of the same nodes are one machine. Those that have some nodes in common are named as
+    such. The text is empty if the site has one partition.
+
+    Raises PolicyError if the trace does not fit the site.
+    """
+    site = nodes_of_site(site, trace.processors)
+    if len(site.partitions) == 1:
+        return ""
+    used = np.unique(columns_of(trace, site)[PARTITION])
+    nodes = {part.name: frozenset(part.nodes.tolist()) for part in site.partitions}
+    items: list[str] = []
+    first: dict[frozenset[int], str] = {}
+    for name in (site.partitions[number].name for number in used.tolist()):
+        own = nodes[name]
+        if own in first:
+            items.append(f"{name}={first[own]}")
+            continue
+        items += [f"{name}&{other}" for met, other in first.items() if met & own]
+        if not any(met & own for met in first):
+            items.append(f"{name}={site.sizes[sorted(own)].sum()}")
+        first[own] = name
+    default = site.partitions[site.default].name
+    if site.default in used and "&" not in "".join(items):
+        items.append(f"*={first[nodes[default]]}")
+    return ",".join(items)
 
 
 def columns_of(trace: Trace, site: Site) -> np.ndarray:
@@ -250,6 +282,7 @@ def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int 
     warn_of_unmodelled((*site.unmodelled, *unmodelled), conf)
     return make(
         decide=refuse_to_decide,
+        partitions=partial(partitions_of_site, site),
         play=partial(play, name=name, site=site, settings=settings),
         summary=f"what Slurm's scheduler starts with {conf}",
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from bfenv.analysis.formatting import count_of, duration, percent
 from bfenv.core.jobs import Trace
+from bfenv.core.partitions import is_partitioned
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.logs.header import estimates_filled_in
 from bfenv.workloads.logs.outages import outage_texts
@@ -129,7 +130,7 @@ def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     left_out = []
     for field, what in ((PARTITION, "partitions"), (QUEUE, "queues")):
         count = len(np.unique(records[:, field]))
-        if count > 1:
+        if count > 1 and not (field == PARTITION and is_partitioned(trace)):
             left_out.append(f"{count} {what} and their limits and priorities are one queue here")
     groups = len(np.unique(records[:, GROUP][records[:, GROUP] >= 0]))
     if groups > 1:

@@ -13,6 +13,8 @@ from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 
 FOREVER = np.iinfo(np.int64).max  # an instant that never comes
+PARTITION = 15  # column of `Trace.records`, field 16 of SWF: which partition a job is in
+SIZES_LABEL = "PartitionSizes"  # of the line of a header that has the sizes of partitions
 MOST_USERS = 10**7  # far beyond use; some arrays are as long as the largest user number
 
 
@@ -222,6 +224,10 @@ class Trace:
             digest.update(np.ascontiguousarray(values, dtype="<i8").tobytes())
         if self.outages:
             digest.update(np.array(self.outages, dtype="<i8").tobytes())
+        for line in self.header:
+            if line.startswith(SIZES_LABEL) and self.records is not None:
+                digest.update(line.encode())
+                digest.update(self.records[:, PARTITION].astype("<i8").tobytes())
         return digest.hexdigest()
 
 

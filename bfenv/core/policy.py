@@ -82,6 +82,9 @@ class Policy:
             ones.
         trials: Whether it starts jobs for a trial (`try_start`).
         requested_starts: Whether it plans for jobs with requested start times.
+        partitions: Returns which partitions a trace has, in the text that
+            `bfenv.core.partitions.with_partitions` takes, "" for one: of a policy that knows the
+            nodes of partitions. Without it, the policy runs on each partition by itself.
         play: Makes the whole schedule from the trace, the seed and the `watch` of `simulate`: for
             agents, which act in the environment. `decide` then only raises PolicyError.
     """
@@ -97,6 +100,7 @@ class Policy:
     stateful: bool = False
     trials: bool = False
     requested_starts: bool = False
+    partitions: Callable[[Trace], str] | None = None
     play: Callable[[Trace, int, Watch], Schedule] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:

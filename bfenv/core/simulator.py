@@ -16,6 +16,7 @@ from bfenv.core.events import new_cluster
 from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import Trace
 from bfenv.core.outages import new_machine, outages_of
+from bfenv.core.partitions import is_partitioned, per_partition
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, Watch, check_plans_for, new_memory
 from bfenv.core.schedule import Schedule
@@ -33,12 +34,21 @@ def simulate(
     event_order: str = "standard",
     watch: Watch = ignore,
 ) -> Schedule:
-    """Run a trace under a Policy, and return its schedule; all else is as of `bfenv.simulate`."""
+    """Run a trace under a Policy, and return its schedule; all else is as of `bfenv.simulate`.
+
+    On a trace with partitions, a policy that does not know them runs on each by itself.
+    """
     if not isinstance(trace, Trace):
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__
         raise WorkloadError(f"expected a Trace, got {given}{hint}")
     check_plans_for(policy, trace)
+    if policy.partitions is None and is_partitioned(trace):
+
+        def of_part(part: Trace, watch: Watch) -> Schedule:
+            return simulate(part, policy, seed, event_order=event_order, watch=watch)
+
+        return per_partition(trace, policy.name, of_part, watch)
     if policy.play is not None:
         if event_order != "standard":
             what = f"it has no event order {event_order!r}"

@@ -9,6 +9,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
+from bfenv.core.partitions import check_apart, is_partitioned, traces_of_machines
 from bfenv.envs.settings import TRAINING_LOADS, TRAINING_SEEDS, WORKLOAD, Workloads
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, with_load
@@ -110,10 +111,22 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
     for each in workloads:
         for target in loads:
             if isinstance(each, Trace):
-                traces.append(each if target is None else with_load(each, target))
+                trace = each if target is None else with_load(each, target)
             else:
-                traces.append(load_workload(each, **({} if target is None else {"load": target})))
+                trace = load_workload(each, **({} if target is None else {"load": target}))
+            traces += _machines(trace)
     return traces
+
+
+def _machines(trace: Trace) -> list[Trace]:
+    """Return the traces that episodes come from: one for each partition of a trace.
+
+    Raises PolicyError if some nodes are in several partitions.
+    """
+    if not is_partitioned(trace):
+        return [trace]
+    check_apart(trace, "the environment")
+    return [part for _, part in traces_of_machines(trace)]
 
 
 def _episode_length(

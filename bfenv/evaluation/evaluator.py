@@ -18,6 +18,7 @@ from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
+from bfenv.core.partitions import Partitions, partitions_of, with_partitions
 from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row, new_row
@@ -121,6 +122,7 @@ def evaluate(
         >>> rows[1].metrics["mean_wait"] < rows[0].metrics["mean_wait"]
         True
     """
+    cases = with_known_partitions(competitors, cases)
     plan = take_shard(plan_runs(competitors, cases), shard)
     rows: dict[int, Row] = {}
     with closing(
@@ -160,6 +162,40 @@ def plan_runs(
         if competitor != LOGGED
         or (not case.is_generated and logged_schedule(case.trace()) is not None)
     ]
+
+
+def with_known_partitions(competitors: Sequence[str | Policy], cases: Sequence[Case]) -> list[Case]:
+    """Return the cases with the partitions that a competitor knows, so that all keep to them.
+
+    A case whose workload says how large its partitions are stays as it is.
+
+    Args:
+        competitors: What `find_policy` takes, and LOGGED.
+        cases: Any cases.
+
+    Raises:
+        BfenvError: If a policy is unknown, or a workload cannot be loaded.
+    """
+    known = [find_policy(one).partitions for one in competitors if one != LOGGED]
+    asked = [partitions for partitions in known if partitions is not None]
+    return [_with_partitions(case, asked) for case in cases] if asked else list(cases)
+
+
+def _with_partitions(case: Case, asked: Sequence[Callable[[Trace], str]]) -> Case:
+    trace = case.trace()
+    if partitions_of(trace) != Partitions():
+        return case
+    for partitions in asked:
+        try:
+            text = partitions(trace)
+        except PolicyError:  # the policy does not fit the trace, as its row will say
+            continue
+        if not text:
+            return case
+        if isinstance(case.source, Trace):
+            return case._replace(source=with_partitions(trace, text))
+        return case._replace(options=(*case.options, ("partitions", text)))
+    return case
 
 
 def able_policies(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
@@ -208,7 +244,7 @@ def _evaluate(
 
 def references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:
     """Return EASY's schedule and the one that counts as fair; None if they cannot run."""
-    if trace.jobs.requested_start.any():
+    if trace.jobs.requested_start.any() or partitions_of(trace).shared:
         return None, None
     return simulate(trace, REFERENCE), simulate(trace, FAIR)
 

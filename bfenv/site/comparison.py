@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.calibration import VERDICTS, calibrate, verdict
+from bfenv.analysis.calibration import NEAR, VERDICTS, calibrate, verdict
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import typical_duration
 from bfenv.analysis.intervals import Interval, batch_means
@@ -11,6 +11,8 @@ from bfenv.analysis.parties import users_changed
 from bfenv.core.schedule import Schedule
 from bfenv.site.slurm import SlurmSupport, slurm_support
 
+FIT = VERDICTS["fair"].factor  # by which today's mean wait may be off for a verdict, either way
+ORDER_ALONE = "fcfs"  # the policy that backfills nothing
 CLOSER = 0.05  # share of the jobs by which a simulation is clearly closer to the log
 
 
@@ -87,11 +89,39 @@ class SiteComparison(NamedTuple):
         return (policy, word) if policy and (rank < own or is_closer) else None
 
     @property
+    def is_misfit(self) -> bool:
+        """Whether today's simulated mean wait is far from the logged one: by FIT and by NEAR."""
+        if self.logged is None:
+            return False
+        own, real = float(self.today.wait.mean()), float(self.logged.wait.mean())
+        return abs(own - real) > NEAR and not real / FIT <= own <= real * FIT
+
+    @property
+    def is_behind_fcfs(self) -> bool:
+        """Whether FCFS surely has a shorter mean wait than today's policy."""
+        return any(one.policy == ORDER_ALONE and one.change.high < 0 for one in self.findings)
+
+    @property
+    def starves_today(self) -> bool:
+        """Whether today's simulated policy starves jobs and the log does not."""
+        if self.logged is None:
+            return False
+        own, real = int(self.today.wait.max()), int(self.logged.wait.max())
+        return own - real > NEAR and own > STARVES * real
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether the model of today is good enough to compare candidates with it."""
+        return not self.is_misfit and not self.is_behind_fcfs
+
+    @property
     def best(self) -> Finding | None:
         """The candidate of the shortest mean wait that does not starve and that Slurm can follow.
 
-        None if all candidates wait longer than today's policy.
+        None if there is no verdict, or all candidates wait longer than today's policy.
         """
+        if not self.has_verdict:
+            return None
         able = (one for one in self.findings if not one.starves and one.slurm.answer != "no")
         return next((one for one in able if one.change.value < 0), None)
 

@@ -10,7 +10,7 @@ from bfenv.evaluation.page.first_screen import Line, first_screen, picture
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.plot import changes
 from bfenv.site.comparison import Finding, SiteComparison
-from bfenv.site.words import in_words, less_or_more, reality, sentences
+from bfenv.site.words import alarms, in_words, less_or_more, reality, sentences
 
 COLUMNS = (
     "policy", "mean\nwait", "change", "longest\nwait", "Slurm", "users\nless", "users\nmore",
@@ -38,9 +38,12 @@ def verdict(comparison: SiteComparison) -> Markup:
     """Make the first screen of a workload: sentence, figures, and the candidates' changes."""
     typical, own = [comparison.typical], comparison.today
     fair = [one for one in comparison.findings if not one.starves]
-    best = comparison.best or (fair[0] if fair else None)
+    best = comparison.best or (fair[0] if fair and comparison.has_verdict else None)
     means = durations([float(own.wait.mean()), best.mean_wait if best else None], typical)
     figures = [(means[0], f"mean wait now, {own.policy}")]
+    if not comparison.has_verdict and comparison.logged is not None:
+        real = durations([float(comparison.logged.wait.mean())], typical)[0]
+        figures.append((real, "mean wait in your log"))
     if best is not None:
         then = "then" if comparison.best else "at best"
         figures.append((means[1], f"mean wait {then}, {best.policy}"))
@@ -60,11 +63,11 @@ def verdict(comparison: SiteComparison) -> Markup:
     title = "Change of the mean wait by candidate, with 95 % intervals"
     text = f"Differences from {own.policy}, job by job; to the left is better."
     axis = changes(ends, comparison.typical, "change of the mean wait")
-    drawing = picture(
-        f"first-{comparison.workload}", title, text, lines, axis, (0.0, f"today, {own.policy}")
-    )
+    drawing = picture(f"first-{comparison.workload}", title, text, lines, axis, (0.0, "today"))
     starving = len(comparison.findings) - len(fair)
-    notes = [reality(comparison)] if comparison.logged is not None else []
+    notes = alarms(comparison)
+    if comparison.logged is not None:
+        notes.append(reality(comparison))
     if starving:
         notes.append(f"Not in the picture: {starving} of the candidates starve jobs.")
     return first_screen(sentences(comparison)[1], figures, drawing, *notes)

@@ -1,18 +1,24 @@
 """The report of a site: the candidates beside today's policy, and the page that shows them."""
 
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import NamedTuple
 
+import numpy as np
+
+from bfenv.analysis.intervals import batch_means
 from bfenv.analysis.logged import LOGGED
 from bfenv.analysis.parties import NONE, Names
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
-from bfenv.evaluation.evaluator import Case, evaluate, plan_runs
+from bfenv.core.partitions import partitions_of
+from bfenv.core.schedule import Schedule, bounded_slowdown
+from bfenv.evaluation.evaluator import Case, evaluate, plan_runs, with_known_partitions
 from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
 from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
-from bfenv.evaluation.page.panel import panels
+from bfenv.evaluation.page.panel import Reference, panels
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import FAIR, REFERENCE, summarize
 from bfenv.site.comparison import SiteComparison, compare_site
@@ -56,9 +62,11 @@ class Report(NamedTuple):
             ("verdict", "The verdict in detail", each(self.comparisons, details)),
             ("people", "Who waits less, and who longer",
              each(self.comparisons, lambda one: people(one, self.users))),
-            ("workloads", "How long jobs waited, and how many", panels(summaries, slots)),
+            ("workloads", "How long jobs waited, and how many",
+             panels(summaries, slots, self._reference())),
             ("gantt", hours, gantt_section(
-                first.workload, shown, choose_begin(shown, span), span, starving=starving)),
+                first.workload, shown, choose_begin(shown, span), span, starving=starving)
+                if find_spec("matplotlib") else None),
             ("logged", "Log and simulation",
              as_it_ran(calibration_lines(rows, logs, first.today.policy))),
             ("failed", "Failed runs", failed_runs(self.failed)),
@@ -66,6 +74,26 @@ class Report(NamedTuple):
         lead = " ".join(sentences(one)[0] for one in self.comparisons)
         top = each(self.comparisons, verdict)
         return document("What another policy would do to your users", lead, top, sections)
+
+    def _reference(self) -> Reference:
+        """Return today's policy as what the tables of policies compare with."""
+        differences = {
+            one.workload: {
+                found.policy: (
+                    batch_means(_slowdown(found.schedule) - _slowdown(one.today)),
+                    found.change,
+                )
+                for found in one.findings
+            }
+            for one in self.comparisons
+        }
+        today = self.comparisons[0].today.policy
+        return Reference(today, f"today's policy, {today},", "today's", differences)
+
+
+def _slowdown(schedule: Schedule) -> np.ndarray:
+    slowdown: np.ndarray = bounded_slowdown(schedule.wait, schedule.trace.runtime)
+    return slowdown
 
 
 def site_report(
@@ -101,7 +129,10 @@ def site_report(
     if len(set(names)) < len(names):
         raise BfenvError(f"two logs have one name: {', '.join(names)}")
     today, *others = (find_policy(one).name for one in (today, *candidates))
-    competitors = list(dict.fromkeys([LOGGED, today, REFERENCE, FAIR, *others]))
+    cases = with_known_partitions([today, *others], cases)
+    shared = any(partitions_of(case.trace()).shared for case in cases)
+    added = () if shared else (REFERENCE, FAIR)  # neither knows nodes of several partitions
+    competitors = list(dict.fromkeys([LOGGED, today, *added, *others]))
     begin(len(plan_runs(competitors, cases)))
     rows = evaluate(competitors, cases, full=True, keep_schedules=True, done=done, jobs=jobs)
     failed = {row.policy for row in rows if not row.ok}

@@ -12,7 +12,7 @@ from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.evaluator import evaluate, variant_cases
+from bfenv.evaluation.evaluator import evaluate, variant_cases, with_known_partitions
 from bfenv.evaluation.page import plot
 from bfenv.evaluation.page.document import document
 from bfenv.evaluation.page.first_screen import Line, first_screen, picture
@@ -69,6 +69,7 @@ def what_if(
     if not every:
         raise BfenvError("there is no variant, and the site as it is was left out")
     cases = variant_cases({label: changed.trace for label, changed in every.items()})
+    cases = with_known_partitions(policies, cases)
     rows = [
         row
         for policy in policies

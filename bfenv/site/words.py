@@ -27,7 +27,9 @@ def sentences(comparison: SiteComparison) -> list[str]:
     """Return the verdict: what the best candidate would do, for whom, and how far to believe it."""
     texts = [_period(comparison)]
     best = comparison.best
-    if best is None:
+    if not comparison.has_verdict:
+        texts.append(_no_verdict(comparison))
+    elif best is None:
         candidates = counted(len(comparison.findings), "candidate")
         texts.append(
             f"Of {candidates}, none that Slurm can follow and that starves no job has a shorter "
@@ -37,6 +39,7 @@ def sentences(comparison: SiteComparison) -> list[str]:
     else:
         texts += [_mean(comparison, best), _longest(comparison, best), _users(best)]
         texts.append(_slurm(comparison, best))
+    texts += alarms(comparison)
     if comparison.logged is not None:
         texts.append(reality(comparison))
     texts += _standstill(comparison.today.trace)
@@ -48,6 +51,37 @@ def sentences(comparison: SiteComparison) -> list[str]:
             f"--today {shlex.quote(policy)}."
         )
     return texts
+
+
+def _no_verdict(comparison: SiteComparison) -> str:
+    """Say that no verdict can be given, and why."""
+    today, why = comparison.today.policy, []
+    if comparison.is_misfit and comparison.logged is not None:
+        real = float(comparison.logged.wait.mean())
+        why.append(
+            f"the simulation of {today} has a mean wait of {_wait(comparison)}, and your log has "
+            f"{_wait(comparison, real)}"
+        )
+    if comparison.is_behind_fcfs:
+        why.append(
+            f"FCFS, which backfills nothing, has a shorter mean wait than {today} in the simulation"
+        )
+    return (
+        f"No verdict can be given: {', and '.join(why)}. The model of today's machine or policy "
+        "misses what decides your waits, so the figures below are no forecast."
+    )
+
+
+def alarms(comparison: SiteComparison) -> list[str]:
+    """Say what is wrong with the simulation of today's policy, beside its mean wait."""
+    if not comparison.starves_today or comparison.logged is None:
+        return []
+    longest = int(comparison.today.wait.max()), int(comparison.logged.wait.max())
+    own, real = (_wait(comparison, wait) for wait in longest)
+    return [
+        f"The simulation of {comparison.today.policy} starves jobs that your site did not: its "
+        f"longest wait is {own}, and that of your log {real}."
+    ]
 
 
 def in_words(policy: str) -> str:

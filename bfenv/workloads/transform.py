@@ -21,6 +21,8 @@ from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.core.partitions import partitions_of, traces_of_machines, with_partitions
+from bfenv.core.text import listed
 from bfenv.workloads.arguments import LARGEST_EXACT, check_load, check_trace
 from bfenv.workloads.options import Seconds
 
@@ -31,6 +33,8 @@ SPLITS = {"train": (0, 50), "validation": (50, 60), "test": (60, 100), "all": (0
 def transformed(
     trace: Trace,
     *,
+    partitions: str | None = None,
+    partition: str | None = None,
     split: str = "all",
     first_job: int | None = None,
     job_count: int | None = None,
@@ -51,6 +55,9 @@ def transformed(
     """Return a trace after any of these steps, always in this order.
 
     Args:
+        partitions: Sizes of the partitions of the log, as in "cpu=512,gpu=64": each is a machine by
+            itself, see `bfenv.core.partitions`.
+        partition: Keep only the jobs of this partition, on its own processors.
         split: Part of the time span to keep, see `split_range`.
         first_job: First job to keep, counted from 0.
         job_count: Number of consecutive jobs to keep. None keeps all from `first_job` on.
@@ -84,6 +91,10 @@ def transformed(
         "factor": factor, "exact_share": exact_share, "emax": emax, "emax_share": emax_share,
     }  # fmt: skip
     parameters = {name: value for name, value in optional.items() if value is not None}
+    if partitions is not None:
+        trace = with_partitions(trace, partitions)
+    if partition is not None:
+        trace = part_of(trace, partition)
     if split != "all":
         trace = trace[slice(*split_range(trace, split))]
     if first_job is not None or job_count is not None:
@@ -111,6 +122,29 @@ def transformed(
     elif max_advance is not None:
         raise WorkloadError(f"{trace.name}: max_advance={max_advance} needs requested_start_share")
     return trace
+
+
+def part_of(trace: Trace, partition: str) -> Trace:
+    """Return the trace of one partition, on its own processors.
+
+    Raises:
+        WorkloadError: If the sizes of the partitions are not known, some nodes are in several of
+            them, or none has the name or a job.
+    """
+    machines = partitions_of(trace).machines
+    if not machines:
+        raise WorkloadError(
+            f"{trace.name}: the sizes of its partitions are not known; give them as in "
+            "partitions='cpu=512,gpu=64'"
+        )
+    names = [machine.name for machine in machines if partition in machine.partitions]
+    for _, part in traces_of_machines(trace):
+        if names and part.name == f"{trace.name}:{names[0]}":
+            return part
+    raise WorkloadError(
+        f"{trace.name} has no jobs in a partition {partition!r:.40}; it has "
+        f"{listed([machine.name for machine in machines])}"
+    )
 
 
 def is_random(**options: Any) -> bool:

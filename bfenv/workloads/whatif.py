@@ -16,8 +16,14 @@ import numpy as np
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import SIZES_LABEL, Trace
 from bfenv.core.names import NUMBER, read_value, split_items
+from bfenv.core.partitions import (
+    is_partitioned,
+    machine_of_jobs,
+    partitions_of,
+    resized_partitions,
+)
 from bfenv.core.text import counted
 from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.logs.outages import load_outages, outage_texts
@@ -70,6 +76,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
     """Change the size of the machine.
 
     Outages of the whole machine stay so; those of a part are of as many processors as before.
+    Partitions keep their shares of the machine.
 
     Raises WorkloadError if the text is not a size, the machine would have no processor, or no job
     fits.
@@ -88,7 +95,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
     processors = round(total)
     if not 1 <= processors <= 2**53:
         raise WorkloadError(f"processors: {size} leaves {processors:,} of {trace.processors:,}")
-    fits = trace.jobs.size <= processors
+    trace, fits = _resized(trace, processors)
     if not fits.any():
         raise WorkloadError(f"{trace.name}: no job fits on {processors:,} processors")
     outages = []
@@ -97,9 +104,28 @@ def with_processors(trace: Trace, size: str) -> Changed:
         taken = processors if whole else min(outage.processors, processors)
         outages.append(outage._replace(processors=taken))
     lost = int(np.sum(~fits))
-    larger = f"{counted(lost, 'job is', 'jobs are')} larger than {processors:,} processors"
+    where = "their partition" if is_partitioned(trace) else f"{processors:,} processors"
+    larger = f"{counted(lost, 'job is', 'jobs are')} larger than {where}"
     changed = select_jobs(trace, trace.jobs, fits, processors=processors, outages=tuple(outages))
     return Changed(changed, (f"{larger} and left out",) if lost else ())
+
+
+def _resized(trace: Trace, processors: int) -> tuple[Trace, np.ndarray]:
+    """Return a trace with its partitions resized, and which jobs fit, (n,) bool."""
+    if not is_partitioned(trace):
+        return trace, trace.jobs.size <= processors
+    partitions = partitions_of(trace)
+    if partitions.shared:
+        raise WorkloadError(f"{trace.name}: its partitions share nodes, so it has no other size")
+    factor = processors / trace.processors
+    sizes = {one.name: int(one.processors * factor) for one in partitions.machines}
+    place = machine_of_jobs(trace, partitions)
+    fits = trace.jobs.size <= np.array([*sizes.values()])[place]
+    header = [
+        resized_partitions(line, sizes) if line.startswith(SIZES_LABEL) else line
+        for line in trace.header
+    ]
+    return replace(trace, header=tuple(header)), fits
 
 
 def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Changed:

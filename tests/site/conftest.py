@@ -7,10 +7,10 @@ import bfenv
 SEPARATE = 4  # partitions, by job number
 
 
-def write_site(path, jobs=400, start_time=1_767_225_600):
-    """Write the log of a site that ran its jobs first come, first served; return its path."""
+def write_site(path, jobs=400, start_time=1_767_225_600, policy="fcfs"):
+    """Write the log of a site that ran its jobs under a policy; return its path."""
     trace = bfenv.load_workload(f"lublin:procs=64,jobs={jobs},load=0.9,seed=3")
-    schedule = bfenv.simulate(trace, "fcfs")
+    schedule = bfenv.simulate(trace, policy)
     bfenv.write_swf(trace, path, schedule)
     lines = [f"; UnixStartTime: {start_time}", "; Partition: 1 cpu", "; Partition: 2 gpu"]
     for line in path.read_text().splitlines():
@@ -29,3 +29,9 @@ def write_site(path, jobs=400, start_time=1_767_225_600):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     return write_site(tmp_path_factory.mktemp("site") / "site.swf")
+
+
+@pytest.fixture(scope="session")
+def backfilling_site(tmp_path_factory):
+    """A site whose log EASY repeats well enough for a verdict."""
+    return write_site(tmp_path_factory.mktemp("site") / "site.swf", policy="conservative")

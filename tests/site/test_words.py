@@ -12,6 +12,7 @@ import bfenv
 from bfenv.analysis.intervals import Interval
 from bfenv.analysis.logged import logged_schedule
 from bfenv.site.comparison import compare_site
+from bfenv.site.opening import verdict
 from bfenv.site.words import less_or_more, sentences
 
 CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
@@ -31,8 +32,8 @@ def short(seconds, comparison):
 
 
 @pytest.fixture(scope="module")
-def compared(site):
-    trace = bfenv.load_workload(str(site))
+def compared(backfilling_site):
+    trace = bfenv.load_workload(str(backfilling_site))
     schedules = {name: bfenv.simulate(trace, name) for name in ("easy", *CANDIDATES)}
     others = [schedules[name] for name in CANDIDATES]
     return compare_site(schedules["easy"], others, logged_schedule(trace)), schedules, trace
@@ -201,8 +202,10 @@ def test_standstill(tmp_path):
 def test_slower_than_reality(compared):
     """Where the simulation waits longer than the log, it says by which factor."""
     comparison, _, _ = compared
-    slow = compare_site(comparison.logged, [], comparison.today)
-    factor = comparison.logged.wait.mean() / comparison.today.wait.mean()
+    start = comparison.today.trace.jobs.submit + 3 * comparison.logged.wait
+    today = replace(comparison.logged, start=start, end=start + comparison.today.trace.runtime)
+    slow = compare_site(today, [], comparison.logged)
+    factor = today.wait.mean() / comparison.logged.wait.mean()
     assert factor > 2 and f"gives {factor:.1f} times as much" in sentences(slow)[-1]
     waits = comparison.today.wait
     late = replace(comparison.today, start=comparison.today.start + int(0.03 * waits.mean()))
@@ -243,3 +246,38 @@ def test_closest(site, policy):
     assert text.startswith(f"{policy} repeats your log well, better than {policy}")
     texts = sentences(compare_site(ran, [today, *others], ran))
     assert not any("--today" in text for text in texts)  # nothing is better than the truth
+
+
+def test_no_verdict_without_a_fit(site):
+    """A log whose waits the simulation misses gets no verdict; why comes first."""
+    trace = bfenv.load_workload(str(site))
+    today, other = bfenv.simulate(trace, "easy"), bfenv.simulate(trace, "easy-sqf")
+    comparison = compare_site(today, [other], logged_schedule(trace))
+    assert comparison.best is None
+    assert sentences(comparison)[1] == (
+        "No verdict can be given: the simulation of easy has a mean wait of 3.7 h, and your log "
+        "has 13.1 h. The model of today's machine or policy misses what decides your waits, so "
+        "the figures below are no forecast."
+    )
+
+
+def test_no_verdict_if_fcfs_is_better(compared):
+    """FCFS ahead of today's policy says that the model of today is wrong."""
+    comparison, schedules, _ = compared
+    best = replace(schedules["easy-sqf"], policy="fcfs", start=comparison.today.trace.jobs.submit)
+    text = sentences(compare_site(comparison.today, [best], comparison.logged))[1]
+    assert text.startswith(
+        "No verdict can be given: FCFS, which backfills nothing, has a shorter mean wait than easy"
+    )
+
+
+def test_a_simulation_that_starves_jobs(compared):
+    """It is said on the first screen if the log starves none."""
+    comparison, _, trace = compared
+    wait = comparison.logged.wait.copy()
+    wait[7] = 3 * wait.max()
+    start = trace.jobs.submit + wait
+    today = replace(comparison.today, start=start, end=start + trace.runtime)
+    found = compare_site(today, [], comparison.logged)
+    assert "starves jobs that your site did not" in " ".join(sentences(found))
+    assert "starves jobs that your site did not" in str(verdict(found))

@@ -63,7 +63,11 @@ def picture(
         )
     at = _at(axis, zero[0])
     reference = (
-        element("line", x1=at, x2=at, y1="-0.3em", y2=height, class_="one"),
+        [  # beside the marks only: above them are names and numbers
+            element("line", x1=at, x2=at, y1=f"{ROW * (i + 0.5):.0f}", y2=f"{ROW * (i + 0.94):.0f}",
+                    class_="one")
+            for i in range(len(lines))
+        ],
         element("text", zero[1], x=at, y="-0.6em", class_="tick",
                 text_anchor="end" if axis.position(zero[0]) > 0.8 else "middle"),
         element("text", axis.label, x="100%", y=height, dy="2.7em", text_anchor="end",
