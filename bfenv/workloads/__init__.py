@@ -20,12 +20,13 @@ from bfenv.workloads.transform import (
     transformed,
     windows,
     with_arrival_rate,
+    with_bursts,
     with_load,
 )
 
 __all__ = [
     "at_once", "crashed_jobs", "load_whole", "load_workload", "lublin", "read_columns",
     "read_sacct", "read_swf", "shaken", "split_range", "sud", "summarize", "takes_seed",
-    "transformed", "windows", "with_arrival_rate", "with_estimates", "with_load",
+    "transformed", "windows", "with_arrival_rate", "with_bursts", "with_estimates", "with_load",
     "with_priorities", "with_requested_starts", "workloads", "write_swf",
 ]  # fmt: skip

@@ -33,7 +33,8 @@ def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: flo
     * "uniform-tsafrir": uniform from the runtime to factor times it
     * "doubled": twice that in the trace
     * "phi": exact for a share of the jobs, exact_share; for others, runtime / estimate is uniform
-    * "tsafrir": popular round values, with the parameters emax and emax_share
+    * "tsafrir": popular round values, with the parameters emax, emax_share, popular_values,
+      popular_share and repeat_share
 
     `bfenv.workloads.models` describes the models and names their papers. No estimate is below the
     runtime. Modal estimates ("tsafrir") are at most `emax` seconds, by default the longest estimate
@@ -143,11 +144,20 @@ def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) 
 
 
 def _tsafrir(
-    trace: Trace, rng: np.random.Generator, emax: int | None = None, emax_share: float | None = None
+    trace: Trace,
+    rng: np.random.Generator,
+    emax: int | None = None,
+    emax_share: float | None = None,
+    popular_values: int = modal_estimates.HEAD,
+    popular_share: float = modal_estimates.HEAD_PERCENT / 100,
+    repeat_share: float = 0.0,
 ) -> np.ndarray:
     if emax is None:
         emax = max(int(trace.jobs.estimate.max()), modal_estimates.USUAL_EMAX)
-    return modal_estimates.tsafrir(trace.runtime, rng, emax=emax, emax_share=emax_share)
+    return modal_estimates.tsafrir(
+        trace.runtime, rng, emax=emax, emax_share=emax_share, popular_values=popular_values,
+        popular_share=popular_share, repeat_share=repeat_share, user=trace.jobs.user,
+    )  # fmt: skip
 
 
 MODELS: dict[str, Callable[..., np.ndarray]] = {  # of estimates, (n,) int64 seconds

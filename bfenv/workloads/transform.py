@@ -43,8 +43,13 @@ def transformed(
     exact_share: float | None = None,
     emax: Seconds | None = None,
     emax_share: float | None = None,
+    popular_values: int | None = None,
+    popular_share: float | None = None,
+    repeat_share: float | None = None,
     load: float | None = None,
     arrival_rate: float | None = None,
+    burst: float | None = None,
+    burst_period: Seconds | None = None,
     shake_seconds: Seconds | None = None,
     all_at_once: bool = False,
     high_priority_share: float | None = None,
@@ -62,10 +67,13 @@ def transformed(
         first_job: First job to keep, counted from 0.
         job_count: Number of consecutive jobs to keep. None keeps all from `first_job` on.
         estimates: Model of `with_estimates`. It comes before the load because it may cut runtimes.
-        factor, exact_share, emax_share: Parameters of that model.
+        factor, exact_share, emax_share, popular_values, popular_share, repeat_share: Parameters of
+            that model.
         emax: Longest estimate of that model, in seconds.
         load: Offered load to reach, at most 5, see `with_load`.
         arrival_rate: Factor on the rate of arrivals, such as 1.25, see `with_arrival_rate`.
+        burst: How many times faster jobs arrive in the bursts, at least 1, see `with_bursts`.
+        burst_period: Time from one burst to the next, in seconds. None is a day.
         shake_seconds: Longest time by which a job is submitted earlier or later, see `shaken`.
         all_at_once: Submit all jobs at once, in the order they then have, see `at_once`.
         high_priority_share: Share of the jobs of high priority, see `with_priorities`.
@@ -89,6 +97,8 @@ def transformed(
     check_trace(trace)
     optional = {
         "factor": factor, "exact_share": exact_share, "emax": emax, "emax_share": emax_share,
+        "popular_values": popular_values, "popular_share": popular_share,
+        "repeat_share": repeat_share,
     }  # fmt: skip
     parameters = {name: value for name, value in optional.items() if value is not None}
     if partitions is not None:
@@ -110,6 +120,10 @@ def transformed(
         trace = with_load(trace, check_load("load", load))
     if arrival_rate is not None:
         trace = with_arrival_rate(trace, arrival_rate)
+    if burst is not None:
+        trace = with_bursts(trace, burst, DAY if burst_period is None else burst_period)
+    elif burst_period is not None:
+        raise WorkloadError(f"{trace.name}: burst_period={burst_period} needs burst")
     if shake_seconds is not None:
         trace = shaken(trace, shake_seconds, seed=seed)
     if all_at_once:
@@ -198,6 +212,39 @@ def with_arrival_rate(trace: Trace, arrival_rate: float) -> Trace:
     rate = check_number("arrival_rate", arrival_rate, positive=True, error=WorkloadError)
     _own_load(trace)
     return _stretched(trace, 1 / rate, f"arrival_rate {rate:g}", f"@x{rate:g}")
+
+
+def with_bursts(trace: Trace, burst: float, period: int = DAY) -> Trace:
+    """Let jobs arrive in bursts: all jobs of a period in its first part, and then none.
+
+    With a burst of 4 and a period of a day, a day's jobs arrive in the first six hours, four times
+    as fast. Order, sizes, runtimes and the number of jobs in a period stay. Tsafrir (2010), section
+    3.3, introduces burstiness to the log of CTC, but does not say how; this is our way. Requested
+    start times move with the submit times; outages stay.
+
+    Args:
+        burst: Length of the period over that of the burst, from 1, which changes nothing.
+        period: Time from the begin of one burst to the next, in seconds from the first submission.
+
+    Raises:
+        WorkloadError: If the burst is not a number >= 1, or the period is not an integer from 1 up
+            to 2**53.
+
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.workloads import with_bursts
+        >>> trace = bfenv.make_trace([0, 40, 80, 100, 150], [1] * 5, [9] * 5, processors=4)
+        >>> with_bursts(trace, 4, period=100).jobs.submit
+        array([  0,  10,  20, 100, 112])
+    """
+    check_trace(trace)
+    burst = check_number("burst", burst, 1, error=WorkloadError)
+    period = check_integer("burst_period", period, 1, LARGEST_EXACT - 1, error=WorkloadError)
+    first = trace.jobs.submit[0]
+    begin, passed = np.divmod(trace.jobs.submit - first, period)
+    submit = first + begin * period + (passed / burst).astype(np.int64)
+    name = f"{trace.name}+burst-{burst:g}"
+    return replace(trace, jobs=_resubmitted(trace, submit), name=name)
 
 
 def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:

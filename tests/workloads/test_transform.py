@@ -160,6 +160,49 @@ def test_off_line_all_jobs_come_at_once_in_the_order_they_had(before):
     assert np.array_equal(left, advance)
 
 
+@given(small_traces(requested_starts=True), st.floats(1, 50), st.integers(1, 12))
+def test_jobs_of_a_period_come_in_its_first_part(before, burst, period):
+    """Job by job: the period stays, and the time since its begin is divided by the burst."""
+    after = tr.with_bursts(before, burst, period)
+    first = int(before.jobs.submit[0])
+    for old, new in zip(before.jobs.submit.tolist(), after.jobs.submit.tolist(), strict=True):
+        periods, passed = divmod(old - first, period)
+        assert new == first + periods * period + int(passed / burst)
+        assert (new - first) // period == periods
+        assert (new - first) % period <= (period - 1) / burst
+    assert np.all(np.diff(after.jobs.submit) >= 0)
+    late = before.jobs.requested_start > before.jobs.submit
+    delays = (after.jobs.requested_start - after.jobs.submit)[late]
+    assert delays.tolist() == (before.jobs.requested_start - before.jobs.submit)[late].tolist()
+    assert np.array_equal(after.runtime, before.runtime)
+
+
+def test_a_burst_of_one_changes_no_submit_time_and_options_reach_the_step():
+    """As options of a workload: `burst=4` with the period of a day, or with another one."""
+    before = bfenv.load_workload("lublin:jobs=300,procs=32")
+    assert np.array_equal(tr.with_bursts(before, 1).jobs.submit, before.jobs.submit)
+    after = bfenv.load_workload("lublin:jobs=300,procs=32,burst=4,burst_period=12h")
+    assert after.name == f"{before.name}+burst-4"
+    expected = tr.with_bursts(before, 4, period=12 * 3600)
+    assert np.array_equal(after.jobs.submit, expected.jobs.submit)
+    assert after.jobs.submit.max() % 43200 <= 10800
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"burst": 0.5}, ["burst", "0.5"]),
+        ({"burst": float("nan")}, ["burst", "nan"]),
+        ({"burst": 2, "burst_period": 0}, ["burst_period", "0"]),
+        ({"burst_period": 60}, ["burst_period=60", "needs burst"]),
+    ],
+)
+def test_bad_burst(options, named):
+    """A burst or a period out of range is named."""
+    with refused(bfenv.WorkloadError, *named):
+        tr.transformed(trace([0, 9]), **options)
+
+
 @pytest.mark.parametrize("seconds", [-1, 1.5, "60", 2**53, True])
 def test_bad_shake(seconds):
     """Seconds to shake by that are not an integer from 0 up are named."""

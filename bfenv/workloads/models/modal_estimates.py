@@ -22,7 +22,9 @@ from bfenv.workloads.arguments import LARGEST_EXACT
 from bfenv.workloads.models.simple_estimates import check_seconds
 
 HEAD = 20  # values
+MOST_HEAD = 100  # values
 HEAD_PERCENT = 89.0  # of the jobs
+TRIES = 8  # jobs that may swap estimates with a job
 FEWEST_JOBS = 227  # below, there would be no tail value
 SMALLEST_EMAX = 5701  # seconds; below, there might be fewer than HEAD head values
 USUAL_EMAX = 18 * HOUR  # SDSC's and CTC's, by Tsafrir (JSSPP 2010), Figure 8
@@ -47,7 +49,15 @@ RANKS_OF_TRACES = (
 
 
 def tsafrir(
-    runtime: np.ndarray, rng: np.random.Generator, *, emax: int, emax_share: float | None = None
+    runtime: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    emax: int,
+    emax_share: float | None = None,
+    popular_values: int = HEAD,
+    popular_share: float = HEAD_PERCENT / 100,
+    repeat_share: float = 0.0,
+    user: np.ndarray | None = None,
 ) -> np.ndarray:
     """Draw modal estimates.
 
@@ -58,9 +68,16 @@ def tsafrir(
 
     * `runtime`: (n,) int seconds, n > 226; what is longer than emax counts as emax.
     * `emax`: longest estimate allowed, int seconds > 5700. Real machines had 4 to 60 hours.
-    * `emax_share`: share of the jobs whose estimate is emax, above 0 and below 0.89. A larger share
-      makes estimates worse. None is 0.217, with emax the most popular value; real machines had 0.10
-      to 0.27.
+    * `emax_share`: share of the jobs whose estimate is emax, above 0 and below `popular_share`. A
+      larger share makes estimates worse. None is 0.217 by default, with emax the most popular
+      value; real machines had 0.10 to 0.27.
+    * `popular_values`: number of popular values, emax among them, from 1 to 100.
+    * `popular_share`: share of the jobs whose estimate is one of these, above 0 and at most 1.
+      Tsafrir (2010), section 4, counts 20 values that serve 90 % of the jobs of four logs.
+    * `repeat_share`: correlation of a user's estimates, from 0 to 1: how many of the jobs take the
+      estimate of the same user's previous job, see `repeated`. The paper's model has 0; its authors
+      name repetition as what the model lacks.
+    * `user`: (n,) int user of each job, below 0 for unknown; needed if `repeat_share` is not 0.
 
     Returns the estimates, (n,) int64 seconds, 1 .. emax.
     """
@@ -71,21 +88,32 @@ def tsafrir(
             f"runtime must have one axis of at least {FEWEST_JOBS} jobs, got shape {runtime.shape}"
         )
     emax = check_integer("emax", emax, SMALLEST_EMAX, LARGEST_EXACT - 1, error=WorkloadError)
+    check_integer("popular_values", popular_values, 1, MOST_HEAD, error=WorkloadError)
+    check_number("popular_share", popular_share, 0, 1, positive=True, error=WorkloadError)
+    check_number("repeat_share", repeat_share, 0, 1, error=WorkloadError)
+    if repeat_share and (user is None or not np.any(np.asarray(user) >= 0)):
+        raise WorkloadError(f"repeat_share={repeat_share:g} needs jobs whose users are known")
+    head_share = 100 * popular_share
     if emax_share is not None:
         check_number("emax_share", emax_share, positive=True, error=WorkloadError)
-        if 100 * emax_share >= HEAD_PERCENT:
-            raise WorkloadError(f"emax_share must be < {HEAD_PERCENT / 100}, got {emax_share}")
+        if popular_values == 1:
+            raise WorkloadError("with popular_values=1, popular_share is the share of emax")
+        if 100 * emax_share >= head_share:
+            raise WorkloadError(f"emax_share must be < {popular_share:g}, got {emax_share}")
 
-    head = head_values(emax)
-    percent, emax_rank = head_percent(emax_share)
-    rank = head_ranks(emax_rank, rng)
-    values = number_of_values(jobs)
-    tail = tail_values(values, head)
+    head = head_values(emax, max(popular_values, HEAD))
+    percent, emax_rank = head_percent(emax_share, popular_values, head_share)
+    chosen, rank = popularity(len(head), popular_values, emax_rank, rng)
+    head = head[chosen]
+    tail = tail_values(number_of_values(jobs), head) if popular_share < 1 else head[:0]
+    tail_shares = tail_percent(len(tail), popular_values, 100 - head_share)
     value = np.concatenate([head, tail])
-    share = np.concatenate([percent[rank - 1], rng.permutation(tail_percent(len(tail)))])
+    share = np.concatenate([percent[rank - 1], rng.permutation(tail_shares)])
     counts = job_counts(share, jobs, keep_first=emax_share is not None)
 
-    return deal(np.minimum(runtime, emax), np.repeat(value, counts), rng)
+    runtime = np.minimum(runtime, emax)
+    estimate = deal(runtime, np.repeat(value, counts), rng)
+    return repeated(runtime, estimate, user, repeat_share, rng) if repeat_share else estimate
 
 
 def number_of_values(jobs: int) -> int:
@@ -95,26 +123,63 @@ def number_of_values(jobs: int) -> int:
     return math.floor(round(values, 9) + 0.5)  # a half may be a little less in binary
 
 
-def head_values(emax: int) -> np.ndarray:
-    """List the popular values, (20,) int64 seconds: emax first, the others ascending."""
+def head_values(emax: int, count: int = HEAD) -> np.ndarray:
+    """List the popular values, (count,) int64 seconds: emax first, the others ascending.
+
+    There are at least HEAD. Raises WorkloadError if emax is too short for so many.
+    """
     values = {emax, *(v for v in JOINT_VALUES if v < emax)}
     for step in STEPS:
         for value in range(emax // step * step, 0, -step):
-            if len(values) == HEAD:
+            if len(values) == count:
                 break
             values.add(value)
+    if len(values) < count:
+        raise WorkloadError(
+            f"popular_values={count} needs a longer emax: {emax} s has {len(values)} round values"
+        )
     return np.array([emax, *sorted(values - {emax})], dtype=np.int64)
 
 
-def head_percent(emax_share: float | None = None) -> tuple[np.ndarray, int]:
-    """Return percents of the jobs by popularity, (20,) float64 descending, and emax's rank."""
-    others = 14.0491 * np.exp(-0.177531 * np.arange(2, HEAD + 1)) + 0.462513
+def head_percent(
+    emax_share: float | None = None, count: int = HEAD, head_percent: float = HEAD_PERCENT
+) -> tuple[np.ndarray, int]:
+    """Return percents of the jobs by popularity, (count,) float64 descending, and emax's rank.
+
+    Their sum is `head_percent`. If neither it nor the number of values is the paper's, the paper's
+    percents are scaled to it.
+    """
+    others = 14.0491 * np.exp(-0.177531 * np.arange(2, max(count, HEAD) + 1)) + 0.462513
+    first = HEAD_PERCENT - others[: HEAD - 1].sum()
+    others = others[: count - 1]
     if emax_share is None:
-        return np.concatenate([[HEAD_PERCENT - others.sum()], others]), 1
+        percent = np.concatenate([[first], others])
+        if (count, head_percent) != (HEAD, HEAD_PERCENT):
+            percent *= head_percent / percent.sum()
+        return percent, 1
     emax_percent = 100 * emax_share
-    others *= (HEAD_PERCENT - emax_percent) / others.sum()
+    others *= (head_percent - emax_percent) / others.sum()
     rank = 1 + int(np.count_nonzero(others > emax_percent))
     return np.insert(others, rank - 1, emax_percent), rank
+
+
+def popularity(
+    values: int, popular_values: int, emax_rank: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the popular ones of the head values, and draw their popularity ranks.
+
+    The first HEAD values are ranked by `head_ranks`, further ones at random behind them. If fewer
+    are to be popular, the least popular are left out, but never emax.
+
+    Returns the chosen indices, ascending, and their ranks, both (popular_values,) int64.
+    """
+    ranks = head_ranks(min(emax_rank, HEAD), rng)
+    others = 1 + np.argsort(ranks[1:])
+    if values > HEAD:
+        others = np.concatenate([others, HEAD + rng.permutation(values - HEAD)])
+    by_rank = np.insert(others[: popular_values - 1], emax_rank - 1, 0)
+    order = np.argsort(by_rank)
+    return by_rank[order], order + 1
 
 
 def head_ranks(emax_rank: int, rng: np.random.Generator) -> np.ndarray:
@@ -141,9 +206,12 @@ def head_ranks(emax_rank: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def tail_values(values: int, head: np.ndarray) -> np.ndarray:
-    """List the unpopular values, (at most values - 20,) int64 seconds, roughly ascending."""
-    emax = int(head[0])
-    tail = values - HEAD
+    """List the unpopular values, int64 seconds, roughly ascending: what `head` lacks of `values`.
+
+    There is at least one to try.
+    """
+    emax = int(head.max())
+    tail = max(1, values - len(head))
     a = 1 + 12.1039 * values**-0.6026
     used = set(head.tolist())
     chosen = []
@@ -158,11 +226,17 @@ def tail_values(values: int, head: np.ndarray) -> np.ndarray:
     return np.array(chosen, dtype=np.int64)
 
 
-def tail_percent(values: int) -> np.ndarray:
-    """Return percents of the jobs by popularity, (values,) float64 descending; their sum is 11."""
-    percent: np.ndarray = 795.6 * np.arange(HEAD + 1.0, HEAD + 1 + values) ** -2.267
+def tail_percent(
+    count: int, popular_values: int = HEAD, tail_percent: float = 100 - HEAD_PERCENT
+) -> np.ndarray:
+    """Return percents of the jobs by popularity, (count,) float64 descending.
+
+    Their sum is `tail_percent`, 11 in the paper.
+    """
+    first = popular_values + 1.0
+    percent: np.ndarray = 795.6 * np.arange(first, first + count) ** -2.267
     # The only tail value of 227 jobs may fall on emax and be dropped.
-    return percent * ((100 - HEAD_PERCENT) / percent.sum()) if values else percent
+    return percent * (tail_percent / percent.sum()) if count else percent
 
 
 def job_counts(percent: np.ndarray, jobs: int, *, keep_first: bool = False) -> np.ndarray:
@@ -222,3 +296,43 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
     result = np.empty(len(dealt), dtype=np.int64)
     result[by_length] = dealt
     return result
+
+
+def repeated(
+    runtime: np.ndarray,
+    estimate: np.ndarray,
+    user: np.ndarray | None,
+    repeat_share: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Let jobs repeat the estimate of the same user's previous job, and keep all estimates.
+
+    In the order of the jobs, a job is drawn with the probability `repeat_share`. It takes its
+    user's previous estimate from a later job that has it, and gives it its own, if neither estimate
+    is then below the runtime. So each value keeps its number of jobs. A job keeps its estimate if
+    none of TRIES later jobs, drawn at random, can swap.
+
+    `runtime`, `estimate` and the result are (n,) int64 seconds; `user` is (n,) int, below 0 for
+    unknown.
+    """
+    assert user is not None
+    runtimes, estimates, users = runtime.tolist(), estimate.tolist(), np.asarray(user).tolist()
+    later: dict[int, list[int]] = {}  # jobs by estimate, the last first; some have gone
+    for job in reversed(range(len(estimates))):
+        later.setdefault(estimates[job], []).append(job)
+    previous: dict[int, int] = {}
+    draws = rng.random(len(estimates)) < repeat_share
+    for job, drawn in enumerate(draws.tolist()):
+        value = previous.get(users[job]) if users[job] >= 0 else None
+        if drawn and value is not None and value != estimates[job] and runtimes[job] <= value:
+            candidates = later[value]
+            while candidates and (candidates[-1] <= job or estimates[candidates[-1]] != value):
+                candidates.pop()
+            for place in rng.integers(len(candidates), size=TRIES if candidates else 0).tolist():
+                other = candidates[place]
+                if other > job and estimates[other] == value and runtimes[other] <= estimates[job]:
+                    later[estimates[job]].append(other)
+                    estimates[job], estimates[other] = value, estimates[job]
+                    break
+        previous[users[job]] = estimates[job]
+    return np.array(estimates, dtype=np.int64)

@@ -52,6 +52,28 @@ def uniform(
     return _rounded(runtime * (1 + (longest - 1) * rng.random(runtime.shape)))
 
 
+def swap_probability(shorter: np.ndarray, longer: np.ndarray, factor: float) -> np.ndarray:
+    """Compute how likely the shorter of two jobs gets the longer estimate.
+
+    Estimates are uniform from the runtime to `factor` times it, the convention "tsafrir". For two
+    runtimes the probability grows with the factor, towards shorter / (2 * longer) (Tsafrir 2010,
+    section 3.3), so the order that a scheduler sees gets worse. With the ratio x = longer /
+    shorter, it is (factor - x)**2 / (2 x (factor - 1)**2) where factor > x, or else 0.
+
+    * `shorter`, `longer`: (n,) int runtimes in seconds, shorter < longer.
+    * `factor`: F, above 1, up to a million.
+
+    Returns (n,) float64.
+    """
+    _check_factor(factor)
+    if np.any(shorter >= longer) or factor == 1:
+        raise WorkloadError("swap_probability needs shorter < longer, and a factor above 1")
+    ratio = np.asarray(longer) / np.asarray(shorter)
+    room = np.maximum(factor - ratio, 0.0)
+    probability: np.ndarray = room**2 / (2 * ratio * (factor - 1) ** 2)
+    return probability
+
+
 def phi(
     runtime: np.ndarray, rng: np.random.Generator, exact_share: float, cap: int = DAY
 ) -> np.ndarray:

@@ -429,3 +429,103 @@ def test_bad_argument(argument, value, named):
     arguments = {"runtime": np.ones(300, dtype=np.int64), "emax": 36000, argument: value}
     with refused(WorkloadError, argument, *named):
         estimates.tsafrir(rng=np.random.default_rng(0), **arguments)
+
+
+# Number and share of the popular values, and users who repeat their estimates
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(1, 60), st.floats(0.3, 1), st.sampled_from([None, 0.02, 0.2]),
+    st.integers(0, 2**32),
+)  # fmt: skip
+def test_popular_values(popular_values, popular_share, emax_share, seed):
+    """So many values serve that share of the jobs, to one job per value; emax has its own share."""
+    assume(popular_values > 1 or emax_share is None)
+    emax, jobs = 18 * HOUR, 5000
+    runtime = np.ones(jobs, dtype=np.int64)
+    estimate = estimates.tsafrir(
+        runtime, np.random.default_rng(seed), emax=emax, emax_share=emax_share,
+        popular_values=popular_values, popular_share=popular_share,
+    )  # fmt: skip
+    counts = Counter(estimate.tolist())
+    round_values = set(estimates.head_values(emax, max(popular_values, 20)).tolist())
+    most = [n for _, n in counts.most_common(popular_values)]
+    assert emax in counts and sum(most) / jobs >= popular_share - 100 / jobs
+    if popular_values >= 20:  # no unpopular value is a round one
+        served = sum(n for value, n in counts.items() if value in round_values)
+        assert abs(served / jobs - popular_share) <= 100 / jobs
+    if emax_share is not None:
+        assert counts[emax] == math.floor(round(emax_share * jobs, 6))
+    if popular_share == 1:
+        assert counts.keys() <= round_values and len(counts) == popular_values
+
+
+def test_popular_values_of_the_paper():
+    """20 values and 89 % are the model as it was published."""
+    runtime = np.arange(1, 1001)
+    plain = estimates.tsafrir(runtime, np.random.default_rng(1), emax=36000)
+    named = estimates.tsafrir(
+        runtime, np.random.default_rng(1), emax=36000, popular_values=20, popular_share=0.89
+    )
+    assert plain.tolist() == named.tolist()
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.floats(0, 1), st.integers(1, 5))
+def test_repeated_estimates(seed, share, users):
+    """Each value keeps its number of jobs, no estimate is below the runtime."""
+    rng = np.random.default_rng(seed)
+    estimate = rng.integers(1, 6, 60) * 10
+    runtime = rng.integers(1, estimate + 1)
+    user = rng.integers(-1, users, 60)
+    found = estimates.repeated(runtime, estimate, user, share, rng)
+    assert sorted(found.tolist()) == sorted(estimate.tolist())
+    assert (found >= runtime).all()
+    if share == 0 or (user < 0).all():
+        assert found.tolist() == estimate.tolist()
+
+
+def test_repetition_grows_with_its_share():
+    """How often a user's estimate is the previous one: about the chance of equal values, then more.
+
+    With a share of 1 a job repeats unless its runtime, or the lack of a later job, forbids it.
+    """
+    rng = np.random.default_rng(0)
+    runtime, user = rng.integers(1, 300, 4000), rng.integers(0, 20, 4000)
+
+    def repeats(share):
+        found = estimates.tsafrir(
+            runtime, np.random.default_rng(1), emax=36000, repeat_share=share, user=user
+        )
+        last, pairs = {}, []
+        for who, value in zip(user.tolist(), found.tolist(), strict=True):
+            pairs.append(last.get(who) == value)
+            last[who] = value
+        return sum(pairs) / len(pairs)
+
+    at = [repeats(share) for share in (0.0, 0.3, 0.6, 1.0)]
+    assert at[0] == pytest.approx(0.09, abs=0.03)  # the sum of the squared shares
+    assert at == sorted(at) and at[1] > at[0] + 0.2 and at[3] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"popular_values": 0}, ["popular_values", "0"]),
+        ({"popular_values": 101}, ["popular_values", "101"]),
+        ({"popular_values": 90, "emax": 6000}, ["popular_values=90", "6000 s", "20 round values"]),
+        ({"popular_share": 0}, ["popular_share", "0"]),
+        ({"popular_share": 1.1}, ["popular_share", "1.1"]),
+        ({"popular_share": 0.5, "emax_share": 0.5}, ["emax_share", "0.5"]),
+        ({"popular_values": 1, "emax_share": 0.5}, ["popular_values=1", "popular_share"]),
+        ({"repeat_share": 1.5}, ["repeat_share", "1.5"]),
+        ({"repeat_share": 0.5}, ["repeat_share=0.5", "users"]),
+        ({"repeat_share": 0.5, "user": np.full(300, -1)}, ["repeat_share=0.5", "users"]),
+    ],
+)
+def test_bad_popular_values(parameters, named):
+    """What is out of range is named."""
+    values = {"emax": 36000} | parameters
+    with refused(WorkloadError, *named):
+        estimates.tsafrir(np.ones(300, dtype=np.int64), np.random.default_rng(0), **values)

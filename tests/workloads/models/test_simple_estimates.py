@@ -99,3 +99,30 @@ def test_bad_argument(call, named):
     """An argument out of range is named, with its value."""
     with refused(WorkloadError, *named):
         call(np.array([1, 2]), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("longer", "factor"), [(101, 1.5), (150, 2), (150, 5), (400, 3), (400, 9)])
+def test_swap_probability(longer, factor):
+    """The formula is the share of drawn pairs in which the shorter job has the longer estimate."""
+    rng = np.random.default_rng(0)
+    draws = 200_000
+    one = 100 * (1 + (factor - 1) * rng.random(draws))
+    other = longer * (1 + (factor - 1) * rng.random(draws))
+    formula = estimates.swap_probability(np.array([100]), np.array([longer]), factor)[0]
+    assert (one > other).mean() == pytest.approx(formula, abs=0.005)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(1.01, 1000), st.floats(1.01, 1000))
+def test_swap_probability_grows(shorter, more, factor, other):
+    """Tsafrir 2010, section 3.3: it never falls with the factor, and has a limit."""
+    pair = np.array([shorter]), np.array([shorter + more])
+    low, high = sorted((factor, other))
+    first, second = (estimates.swap_probability(*pair, f)[0] for f in (low, high))
+    assert 0 <= first <= second * (1 + 1e-9) <= shorter / (2 * (shorter + more)) * (1 + 1e-6)
+
+
+def test_bad_pair():
+    """The first runtime must be the shorter one, and the factor above 1."""
+    for shorter, longer, factor in ((2, 2, 3), (3, 2, 3), (1, 2, 1)):
+        with refused(WorkloadError, "shorter < longer"):
+            estimates.swap_probability(np.array([shorter]), np.array([longer]), factor)
