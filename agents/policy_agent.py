@@ -8,7 +8,7 @@ from bfenv.baselines.easy import EASY
 from bfenv.baselines.easy_orders.order_pass import takes_trial
 from bfenv.baselines.fcfs import FCFS
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import now
+from bfenv.core.cluster import NEXT_JOB, now
 from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.profile import shadow
@@ -79,7 +79,8 @@ class PolicyAgent(HandleAgent):
     * A start that is illegal, because of a reservation or the guard, is left out. Where the pass is
       illegal, it names a head that forbids all further starts, or takes the first legal action.
 
-    `replaced_actions` counts what was left out. A policy with a memory must see every pass, and so
+    `replaced_actions` counts what was left out. A policy with a memory is told so: it makes a new
+    plan from the machine. A policy with a memory must see every pass, and so
     must one whose starts the environment may forbid: the environments then stop at each.
 
     Args:
@@ -131,6 +132,7 @@ class PolicyAgent(HandleAgent):
         self._starts: list[list[PlannedStart]] = [[] for _ in range(count)]  # left of this pass
         self._partial = [False] * count  # whether to plan again after these starts
         self._pass_ids: list[tuple[int, int]] = [(-1, -1)] * count
+        self._planned = [(0, np.empty(0, dtype=np.int64))] * count  # see `_was_followed`
 
     def _act(self, i: int, handle: EnvHandle) -> int:
         if handle.unstarted == 0:
@@ -158,13 +160,26 @@ class PolicyAgent(HandleAgent):
         beyond = handle.outside > 0 and not self.policy.stateful
         if handle.pass_id[0] != self._pass_ids[i][0]:  # another episode
             self._memory[i] = self._new_memory(handle)
+        elif self.policy.stateful and not self._was_followed(i, handle):
+            handle.skip_pass()
         # A memory of waiting jobs would not hold for those that leave the window unstarted.
         memory = self._new_memory(handle) if beyond else self._memory[i]
         with as_policy_error(self.policy.name):
             starts = handle.starts_of(self.policy, memory, whole=self.policy.stateful)
         self._pass_ids[i] = handle.pass_id
+        jobs = np.array([start.job for start in starts], dtype=np.int64)
+        self._planned[i] = handle.started_jobs + len(jobs), jobs
         self._starts[i] = starts[:1] if beyond else starts
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
+
+    def _was_followed(self, i: int, handle: EnvHandle) -> bool:
+        """Tell whether exactly the jobs that the policy planned to start have started since."""
+        started, jobs = self._planned[i]
+        cluster = handle.cluster
+        have_run = (cluster.start[jobs] >= 0) | (cluster.trial_start[jobs] >= 0)
+        # A job that was killed at the end of its trial waits again.
+        killed = np.count_nonzero(cluster.trial_end[: cluster.state[NEXT_JOB]] == now(cluster))
+        return bool(have_run.all()) and started - killed == handle.started_jobs
 
     def _new_memory(self, handle: EnvHandle) -> Any:
         return new_memory(self.policy, handle.jobs, handle.trace.processors, self.seed)

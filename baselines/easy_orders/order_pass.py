@@ -116,7 +116,9 @@ def _backfill(cluster, jobs, memory, queue):
     shadow_time, extra_nodes = FOREVER, 0
     if memory.reservations[0] != 0 or memory.head_overdue[0]:
         need = room(cluster, jobs, memory, queue[0])
-        shadow_time, extra_nodes = pr.shadow_of_room(predicted, jobs, queue[0], need)
+        shadow_time, extra_nodes = pr.shadow_of_room(
+            predicted, jobs, jobs.requested_start[queue[0]], need
+        )
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
     if planned:
         if not any_fits(cluster, jobs, memory, shadow_time, extra_nodes):

@@ -212,7 +212,7 @@ def _backfill(cluster, jobs, memory, head, count):
     need = room(cluster, jobs, memory.easy, head)
     shadow_time, extra_nodes = FOREVER, 0
     if memory.easy.reservations[0] > 0 or memory.easy.head_overdue[0]:
-        shadow_time, extra_nodes = shadow_of_room(cluster, jobs, head, need)
+        shadow_time, extra_nodes = shadow_of_room(cluster, jobs, jobs.requested_start[head], need)
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
         if count > 0:

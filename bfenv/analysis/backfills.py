@@ -114,9 +114,12 @@ def _runs(schedule: Schedule) -> _Runs:
 
 
 def _running(schedule: Schedule) -> np.ndarray:
-    """Allocate room for all runs at one time: true ends, sizes, and the keys that sort them."""
-    most = min(2 * len(schedule.trace) + len(schedule.trace.outages), schedule.trace.processors)
-    return np.empty((3, most), dtype=np.int64)
+    """Allocate room for all runs at one time: true ends, sizes, and the keys that sort them.
+
+    More may overlap than the machine has processors, in a schedule that no machine can run.
+    """
+    runs = 2 * len(schedule.trace) + len(schedule.trace.outages)
+    return np.empty((3, runs), dtype=np.int64)
 
 
 @kernel

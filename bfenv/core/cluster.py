@@ -198,9 +198,9 @@ def try_start(cluster, jobs, job, limit):
         ValueError: As `start` does, and if the job has had a trial before now or the limit is below
             1.
     """
-    submitted = 0 <= job and job < cluster.state[NEXT_JOB]
-    goes_on = submitted and cluster.trial_start[job] >= 0
-    if submitted and (limit < 1 or (goes_on and cluster.trial_end[job] != cluster.state[NOW])):
+    check_submitted(cluster, job)
+    goes_on = cluster.trial_start[job] >= 0
+    if limit < 1 or (goes_on and cluster.trial_end[job] != cluster.state[NOW]):
         cluster.state[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
     ran = cluster.state[NOW] - cluster.trial_start[job] if goes_on else 0
@@ -225,11 +225,17 @@ def wake_at(cluster, time):
 
 
 @kernel
+def check_submitted(cluster, job):
+    """Raise ValueError, and note the job as the offender, if no such job has been submitted."""
+    if job < 0 or job >= cluster.state[NEXT_JOB]:
+        cluster.state[OFFENDER] = job - (job < 0)  # without a branch, which would slow `start`
+        raise ValueError("has not been submitted")
+
+
+@kernel
 def _launch(cluster, jobs, job, limit):
     state = cluster.state
-    if job < 0 or job >= state[NEXT_JOB]:
-        state[OFFENDER] = job - (job < 0)  # without a branch, which would slow `start`
-        raise ValueError("has not been submitted")
+    check_submitted(cluster, job)
     if not may_start(cluster, jobs, job):
         state[OFFENDER] = job
         raise ValueError("does not wait, does not fit, or asked to start later")

@@ -23,6 +23,9 @@ REACH = 32  # steps among which one is then looked for that is not needed
 NEAR = 8  # steps that are counted at once, and to either side of a guess where that is enough
 
 
+TOO_SMALL = "the profile is full: give new_profile more running jobs or reservations"
+
+
 class Profile(NamedTuple):
     """Steps of free processors."""
 
@@ -59,16 +62,16 @@ def shadow(cluster, jobs, head):
         * `extra` (int): Processors free then beyond the job's need; all jobs expected to end at
           that time count.
     """
-    return shadow_of_room(cluster, jobs, head, jobs.size[head])
+    return shadow_of_room(cluster, jobs, jobs.requested_start[head], jobs.size[head])
 
 
 @kernel
-def shadow_of_room(cluster, jobs, head, need):
+def shadow_of_room(cluster, jobs, requested_start, need):
     """Compute what `shadow` does for a head that starts once `need` processors are free."""
     available = free(cluster)
     runs = running(cluster)
     ends = expected_ends(cluster)
-    time = max(now(cluster), jobs.requested_start[head])
+    time = max(now(cluster), requested_start)
     for i in range(len(runs)):
         if available >= need and ends[i] > time:
             break
@@ -79,7 +82,11 @@ def shadow_of_room(cluster, jobs, head, need):
 
 @kernel
 def rebuild(profile, cluster, jobs):
-    """Make the profile hold the running jobs alone, each until its expected end."""
+    """Make the profile hold the running jobs alone, each until its expected end.
+
+    Raises:
+        ValueError: If the profile was made for fewer running jobs.
+    """
     profile.time[0] = now(cluster)
     profile.free[0] = free(cluster)
     last = 0
@@ -88,6 +95,8 @@ def rebuild(profile, cluster, jobs):
     for i in range(len(runs)):
         if ends[i] > profile.time[last]:
             last += 1
+            if last == len(profile.time):
+                raise ValueError(TOO_SMALL)
             profile.time[last] = ends[i]
             profile.free[last] = profile.free[last - 1]
         profile.free[last] += jobs.size[runs[i]]
@@ -157,8 +166,11 @@ def _first_fit(profile, size, duration, earliest, latest):
 
 @kernel
 def step_at(profile, time):
-    """Return the step that `time` is in; it is most often the first."""
-    if time == profile.time[0]:
+    """Return the step that `time` is in; it is most often the first.
+
+    A time before the profile is taken for its begin.
+    """
+    if time <= profile.time[0]:
         return 0
     return step_from(profile, time + 1) - 1
 
@@ -215,7 +227,11 @@ def fits(profile, size, duration, begin):
 
 @kernel
 def place(profile, size, duration, earliest):
-    """Reserve processors at the anchor point, and return it, in seconds."""
+    """Reserve processors at the anchor point, and return it, in seconds.
+
+    Raises:
+        ValueError: If the profile has no room for another reservation.
+    """
     _make_room(profile, 2)
     steps = profile.steps[0]
     first = step = step_at(profile, earliest)
@@ -235,6 +251,9 @@ def reserve(profile, size, begin, end):
     """Take processors out of the profile for a time.
 
     Steps that become equal are joined: they would fill a profile that is kept.
+
+    Raises:
+        ValueError: If the profile has no room for another reservation.
     """
     _make_room(profile, 2)
     first = step_at(profile, begin)
@@ -256,6 +275,8 @@ def _take(profile, size, first, begin, last, end):
     goes = int(comes == 0 and first > 0 and level[first - 1] == level[first] - size)
     joins = int(ends == 0 and level[last] == before_end - size)
     by = comes - goes
+    if steps + by + ends - joins > len(time):
+        raise ValueError(TOO_SMALL)
     if by < 0:  # those in front first, where they make room
         _move(profile, first + 1, last, by)
     _move(profile, last + joins, steps, by + ends - joins)

@@ -63,6 +63,19 @@ class Schedule:
     trial_end: np.ndarray  # (n,) int64 seconds; -1 without one
     records: dict[str, np.ndarray] = field(default_factory=dict)  # (n,) each, from the policy
 
+    def __post_init__(self) -> None:
+        """Check that the arrays belong to the trace: metrics and kernels index them by its jobs.
+
+        Raises:
+            PolicyError: If one of them is not (n,) integers.
+        """
+        for name in ("start", "end", "trial_start", "trial_end"):
+            values = getattr(self, name)
+            if np.shape(values) != (len(self.trace),) or np.asarray(values).dtype.kind not in "iu":
+                raise PolicyError(
+                    f"{self.policy}: {name} must be {len(self.trace)} integers, one per job"
+                )
+
     def __repr__(self) -> str:
         """Name the trace and the policy, with the mean wait and the mean bounded slowdown."""
         wait = format_duration(float(np.mean(self.wait)))

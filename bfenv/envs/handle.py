@@ -132,6 +132,20 @@ class EnvHandle:
                 withheld[slot] = is_withheld(state, cluster, self.jobs, self.i, self.slots[slot])
         return withheld
 
+    @property
+    def started_jobs(self) -> int:
+        """How many of the jobs submitted so far have started, those of the warm-up included."""
+        state = self.cluster.state
+        return int(state[c.NEXT_JOB] - state[c.FIRST_JOB]) - len(waiting(self.cluster))
+
+    def skip_pass(self) -> None:
+        """Leave out the number of a scheduling pass.
+
+        A policy that keeps a plan from pass to pass sees that not all of it was carried out, and
+        looks at the whole machine in the next pass.
+        """
+        self.cluster.state[c.PASSES] += 1
+
     def starts_of(self, policy: Policy, memory: Any, whole: bool = False) -> list[PlannedStart]:
         """Ask a policy what it would start in this pass, and start nothing.
 

@@ -6,6 +6,7 @@ import pytest
 import bfenv
 import bfenv.core.cluster as c
 from bfenv.core.events import advance, commit_starts, new_cluster, reset
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import FOREVER
 
 
@@ -149,6 +150,17 @@ def test_a_trial_that_was_refused_can_be_made_later():
     advance(cluster, jobs, truth)
     c.try_start(cluster, jobs, 1, 3)
     assert cluster.trial_start[1] == 5
+
+
+@pytest.mark.parametrize("job", [-1, 2, 10**12, -(10**12)])
+def test_no_such_job(job):
+    """A start or a trial of a job that has not been submitted is refused, and the job is named."""
+    cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5), (7, 1, 9, 5))
+    advance(cluster, jobs, truth)
+    for verb, *limit in ((c.start,), (c.try_start, 3), (c.try_start, 0)):
+        with pytest.raises(ValueError, match="has not been submitted"):
+            verb(cluster, jobs, job, *limit)
+        assert find_illegal_start(cluster, jobs).job == job
 
 
 def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():

@@ -230,3 +230,28 @@ def test_one_instant():
     assert levels(profile) == {0: 2, 5: 5, 7: 6}
     assert running(cluster).tolist() == [0, 1, 2]
     assert expected_ends(cluster).tolist() == [5, 5, 7]
+
+
+def test_no_room():
+    """A profile that is full refuses more reservations and more running jobs, and stays whole."""
+    profile = p.new_profile(running=0, reservations=0)
+    profile.time[0], profile.free[0] = 0, 4
+    with pytest.raises(ValueError, match="the profile is full"):
+        for begin in range(10, 1000, 10):
+            p.reserve(profile, 1, begin, begin + 5)
+    assert (np.diff(profile.time[: profile.steps[0]]) > 0).all()
+    cluster, jobs, truth = new_cluster(make_trace([0] * 9, [1] * 9, range(1, 10), 9))
+    advance(cluster, jobs, truth)
+    for job in range(9):
+        start(cluster, jobs, job)
+    with pytest.raises(ValueError, match="the profile is full"):
+        p.rebuild(profile, cluster, jobs)
+
+
+def test_before_the_profile():
+    """A time before the profile counts as its begin."""
+    profile = p.new_profile(running=0, reservations=2)
+    profile.time[0], profile.free[0] = 100, 4
+    p.reserve(profile, 1, -50, 120)
+    assert p.fits(profile, 3, 110, -7) and not p.fits(profile, 4, 110, -7)
+    assert profile.free[: profile.steps[0]].tolist() == [3, 4]

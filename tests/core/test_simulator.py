@@ -235,6 +235,15 @@ def test_an_impossible_schedule_is_refused_by_what_is_wrong(change, message):
         replace(GOOD, **{name: np.array(values) for name, values in change.items()}).check()
 
 
+@pytest.mark.parametrize(
+    "change", [{"start": np.array([0, 1])}, {"end": np.array([4.0, 4, 6])}, {"trial_start": None}]
+)
+def test_an_array_of_another_trace(change):
+    """A schedule with an array that is not one integer per job is refused when it is made."""
+    with pytest.raises(bfenv.PolicyError, match=f"{next(iter(change))} must be 3 integers"):
+        replace(GOOD, **change)
+
+
 def test_repr():
     """A schedule shows its trace, policy, mean wait and mean bounded slowdown in one line."""
     shown = "<Schedule of 'unnamed' by by hand: mean wait 1 s, mean bounded slowdown 1.00>"
