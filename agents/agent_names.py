@@ -1,6 +1,6 @@
 """Agents by name ("random", "module:object", the path of a saved model), opened for use.
 
-A path that ends in .json is that of a network of `bfenv train`, which opens without running code.
+A path that ends in .json is that of an exported network, which opens without running code.
 """
 
 import inspect
@@ -51,7 +51,7 @@ class AgentName(NamedTuple):
 
     @property
     def is_network(self) -> bool:
-        """Whether it is a network of `bfenv train`, by its path or as "agent:NAME"."""
+        """Whether it is an exported network, by its path or as "agent:NAME"."""
         return self.base.endswith(SUFFIX) or self.base.startswith(SHIPPED)
 
 

@@ -1,6 +1,6 @@
-"""NetworkAgent: a network of `bfenv train` as an agent, from a JSON file and without torch.
+"""NetworkAgent: a trained network as an agent, from a JSON file and without torch.
 
-The networks are those of `bfenv.agents.training.networks`, which has the formulas.
+The networks are those of `bfenv.agents.networks`, which has the formulas.
 """
 
 import base64
@@ -20,10 +20,10 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
 
-NETWORKS = ("scorer", "ranker")  # of bfenv.agents.training.networks
+NETWORKS = ("scorer", "ranker")  # of bfenv.agents.networks
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
 
-# How the network "ranker" scales what it computes from, see `bfenv.agents.training.networks`
+# How the network "ranker" scales what it computes from, see `bfenv.agents.networks`
 JOB_SCALE = 8.0  # of jobs
 STATE_SCALE = 4.0  # of the cluster and its profile
 SMALLEST_SIZE = 1e-3  # share of the machine from which logarithms of sizes differ

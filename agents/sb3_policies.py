@@ -1,9 +1,12 @@
-"""ScorerPolicy: the networks of `bfenv train` for MaskablePPO.
+"""ScorerPolicy: networks for MaskablePPO, and `export_network`: one as a file without code.
 
 This module needs torch and sb3-contrib; no other module of bfenv imports it when it is loaded.
 """
 
+import os
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,11 @@ from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
 from torch import Tensor
 
-from bfenv.agents.network_agent import JOB_SCALE, LOG_SMALLEST_SIZE
-from bfenv.agents.training.networks import NETWORKS, OBSERVATION, Ranker, Scorer
+from bfenv.agents.card import NETWORK
+from bfenv.agents.network_agent import JOB_SCALE, LOG_SMALLEST_SIZE, save_network
+from bfenv.agents.networks import NETWORKS, OBSERVATION, Ranker, Scorer
+from bfenv.agents.saved_model import describe_model
+from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.errors import BfenvError
 from bfenv.envs.features import JOB_ESTIMATE, LOG_LONGEST
 
@@ -22,10 +28,11 @@ from bfenv.envs.features import JOB_ESTIMATE, LOG_LONGEST
 class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     """A policy of MaskablePPO that scores every waiting job with the same weights.
 
-    Its network, `scorer`, is one of `bfenv.agents.training.networks`. It has as many weights for
+    Its network, `scorer`, is one of `bfenv.agents.networks`. It has as many weights for
     any window, and what it learns of a job holds in every slot.
 
-    * `network`, `hidden`: as those of `TrainSettings`.
+    * `network`: "scorer" or "ranker".
+    * `hidden`: units of each layer.
     * `saf`: the network "ranker" begins with probabilities in proportion to (size x estimate) **
       -saf, so the smallest area first; 0 for equal ones.
 
@@ -53,6 +60,8 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         if spaces.flatdim(action_space) != parts["queue"].shape[0] + 1:
             raise BfenvError("ScorerPolicy has no actions for trials: trial_limit=None")
         jobs, cluster = parts["queue"].shape[1], parts["cluster"].shape[0]
+        check_choice("network", network, NETWORKS)
+        self.network, self.hidden = network, check_integer("hidden", hidden, 1)
         self._make: Callable[[], Scorer] = lambda: NETWORKS[network](jobs, cluster, hidden)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
         if isinstance(self.scorer, Ranker):
@@ -97,3 +106,45 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         if masks is not None:
             distribution.apply_masking(masks)
         return distribution, values.unsqueeze(1)
+
+
+def export_network(model: Any, path: str | os.PathLike[str], env: Any = None) -> Path:
+    """Write the network of a model, which then acts without torch; opening the file runs no code.
+
+    Such a file is an agent (`--agent FILE.json`) and a policy (`--policy agent:FILE.json`).
+
+    Args:
+        model: Of MaskablePPO, with `ScorerPolicy`.
+        path: The file, which must end in .json. It is replaced if it exists.
+        env: The environments that the model was trained in, with all wrappers; None for its own.
+
+    Returns:
+        The file.
+
+    Raises:
+        BfenvError: If the model has another policy or another name, was trained under VecNormalize,
+            or cannot be described, see `bfenv.agents.saved_model.describe_model`.
+    """
+    path = Path(path)
+    if path.suffix != ".json":
+        raise BfenvError(f"the file of a network must end in .json, got {path}")
+    policy = model.policy
+    if not isinstance(policy, ScorerPolicy):
+        raise BfenvError(f"only a ScorerPolicy can be exported, got {type(policy).__name__}")
+    card = describe_model(model, env)
+    if card.normalization["observations"]:
+        raise BfenvError("a network that was trained under VecNormalize cannot be exported")
+    batch = (model.get_env() if env is None else env).get_attr("batch")[0]
+    card = replace(
+        card,
+        kind=NETWORK,
+        name=path.stem,
+        what=f"the network {policy.network!r}, trained by {card.algorithm}",
+        network=policy.network,
+        hidden=policy.hidden,
+        queue_features=tuple(feature.name for feature in batch.queue_features),
+        cluster_features=tuple(feature.name for feature in batch.cluster_features),
+    )
+    weights = {name: part.cpu().numpy() for name, part in policy.scorer.state_dict().items()}
+    save_network(path, card, weights)
+    return path

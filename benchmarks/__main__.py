@@ -43,7 +43,7 @@ app = typer.Typer(
       python -m benchmarks engine --repeat 1
       python -m benchmarks policies --policy easy --policy los --repeat 1
       python -m benchmarks scaling --largest 160000 --out scaling.json
-      python -m benchmarks training --preset archive --repeat 3
+      python -m benchmarks training --policy MultiInputPolicy --repeat 3
       python -m benchmarks show
       python -m benchmarks show bench.json --group traces --format markdown
       python -m benchmarks compare before.json after.json
@@ -160,21 +160,21 @@ def forecasts(repeat: Repeat = 3, format: FormatOption = Format.table, out: Out 
 
 @app.command(cls=Once)
 def training(
-    preset: Annotated[str, typer.Option(metavar="PRESET", help="As of `bfenv train`.")] = "scorer",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Of torch. Default: as the preset says.")
-    ] = None,
+    policy: Annotated[
+        str, typer.Option(metavar="POLICY", help="As of `python -m bfenv.train_sb3`.")
+    ] = "ranker",
+    threads: Annotated[int, typer.Option(min=1, help="Of torch.")] = 1,
     repeat: Repeat = 20,
     format: FormatOption = Format.table,
     out: Out = None,
 ) -> None:
-    """Measure the steps per second of `bfenv train`, by CPU time."""
+    """Measure the steps per second of `python -m bfenv.train_sb3`, by CPU time."""
     try:
         from benchmarks.training import measure_training
     except ModuleNotFoundError as error:
         raise BfenvError(f"training needs {error.name}: pip install 'bfenv[agents]'") from error
 
-    _measure(measure_training(repeat, preset, threads), format, out)
+    _measure(measure_training(repeat, policy, threads), format, out)
 
 
 @app.command(cls=Once)

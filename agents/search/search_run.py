@@ -37,6 +37,7 @@ from bfenv.parallel.sweep import check_workers, connect
 from bfenv.workloads.load import load_workload
 
 FORMAT = "bfenv search 1"
+JOURNAL = "journal.jsonl"  # in the folder of a search
 FINALISTS = 8  # candidates that are scored on the large cases
 
 
@@ -184,7 +185,7 @@ def _search(
     spans = searched_spans(settings.workloads, settings.split)
     training = [encode_span(span) for span in spans]
     out.mkdir(parents=True, exist_ok=True)
-    journal = Journal(out / "journal.jsonl", asdict(settings) | {"training": training})
+    journal = Journal(out / JOURNAL, asdict(settings) | {"training": training})
     generator = np.random.default_rng((settings.seed, 1))
     known: dict[str, Score] = {}  # on the validation cases
     seconds, generation, count, jobs = 0.0, 0, 0, 0

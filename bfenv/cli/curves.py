@@ -9,7 +9,7 @@ from bfenv.cli.options import ForceOption, check_new, option
 
 def curves(
     folder: Path = typer.Argument(
-        ..., metavar="FOLDER", help="Folder of `bfenv train`; subfolders are included."
+        ..., metavar="FOLDER", help="Folder of `bfenv train` or search; subfolders are included."
     ),
     out: Path | None = option(None, "FILE", "Picture, such as curves.png or .svg.", "--out", "-o"),
     data: Path | None = option(None, "FILE", "CSV file of the curves' points."),
@@ -17,17 +17,17 @@ def curves(
 ) -> None:
     """Draw the learning curves of trainings.
 
-    A curve shows the scores on validation, relative to EASY's, over the steps. Trainings that
-    differ only in their seed are drawn as one curve: the median, and a band from the lowest to the
-    highest. Random legal actions and easy-sjf, which act in the environment of the first training,
-    are lines. Without --out and --data, the points are printed as CSV.
+    A curve shows the score of each generation's best candidate on validation, relative to EASY's.
+    Trainings that differ only in their seed are drawn as one curve: the median, and a band from the
+    lowest to the highest. easy-sjf and easy-saf are lines, scored on the jobs of the first
+    training. Without --out and --data, the points are printed as CSV.
 
     \b
     Examples:
       bfenv train curves runs --out curves.png
       bfenv train curves runs --data curves.csv
     """
-    from bfenv.agents.training.curves import curves_csv, draw_curves, read_curves, reference_points
+    from bfenv.agents.search.curves import curves_csv, draw_curves, read_curves, reference_points
     from bfenv.core.files import write_atomically
 
     for path in (out, data):

@@ -84,7 +84,7 @@ def evaluate(
     starves no jobs are scored on the same jobs. Agents that sample actions are scored with and
     without sampling.
 
-    An agent is "random", "module:object", a network of `bfenv train` (FOLDER/agent.json or
+    An agent is "random", "module:object", an exported network (MODEL.json or
     "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs --trust. Networks and
     models bring the settings of their environment.
 

@@ -16,7 +16,7 @@ MENU = {
     "apply": "Bring an order to a live Slurm.",
     "when": "Say when jobs will start, and how sure that is.",
     "workloads": "List workloads; show, fetch, import or schedule one.",
-    "train": "Train an agent: a small score by evolution, or a network by PPO.",
+    "train": "Train an agent: evolve a small score.",
     "search": "Search for an order of EASY that beats EASY.",
     "record": "Record a policy or an agent as a data set of Minari.",
     "evolve-task": "Write a task for OpenEvolve and services like it.",

@@ -80,7 +80,7 @@ def search(
     o.check_output_folder(out)
     settings = SearchSettings(
         workloads=tuple(workload),
-        loads=_loads(load),
+        loads=read_loads(load or ["own", "0.9"]),
         split=split,
         slice_jobs=slice_jobs,
         shakes=shakes,
@@ -135,9 +135,10 @@ def _print(result: dict[str, Any], out: Path) -> None:
     show.text(f"{out / 'result.json'}")
 
 
-def _loads(texts: list[str] | None) -> tuple[float | None, ...]:
+def read_loads(texts: list[str]) -> tuple[float | None, ...]:
+    """Return the loads of --load; None is a workload's own."""
     loads: list[float | None] = []
-    for text in texts or ["own", "0.9"]:
+    for text in texts:
         try:
             loads.append(None if text == "own" else float(text))
         except ValueError:

@@ -1,149 +1,102 @@
 """The command `bfenv train`."""
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import typer
-
+import bfenv.cli.options as o
 from bfenv.cli import show
-from bfenv.cli.options import check_output_folder, option
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.agents.training import TrainSettings
+    from bfenv.agents.search.objective import Score
+    from bfenv.agents.search.search_run import Progress
+    from bfenv.agents.search.search_settings import SearchSettings
 
 
 def train(
-    out: Path = option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
-    preset: str = option(
-        "evolved", "PRESET", "Name, FILE.yaml or FILE.yaml:NAME; see above.", "--preset", "-p"
+    out: Path = o.option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
+    algo: str = o.option("es", "ALGO", "es, evolution, is the only one."),
+    workload: list[str] | None = o.option(
+        None, "WORKLOAD", "Workload to train on; repeat for several.", "--workload", "-w"
     ),
-    change: list[str] | None = option(
-        None, "NAME=VALUE", "Change a setting; repeat for several.", "--set"
+    load: list[str] | None = o.option(
+        None, "LOAD", "own, or an offered load; repeat for several.  [default: 0.7, 0.8, 0.9]"
     ),
-    steps: int | None = option(
-        None, "N", "Number of actions of ppo, in all environments together.", min=1
+    generations: int = o.option(24, "N", "Number of generations.", min=1),
+    population: int = o.option(16, "N", "Candidates per generation.", min=4),
+    units: int = o.option(0, "N", "Hidden units of the score, at most 6; 0 is linear.", min=0),
+    options: str = o.option(
+        "guard={1.1:1.5}, reservations=0", "OPTIONS", "Other options of easy, as of bfenv search."
     ),
-    seed: int | None = option(None, "N", "Random seed.", min=0),
-    seeds: int | None = option(
+    seed: int = o.option(0, "N", "Random seed.", min=0),
+    seeds: int | None = o.option(
         None, "N", "Train with N seeds, from --seed on, in FOLDER/seed-K.", min=1
     ),
-    algo: str | None = option(None, "ALGO", "ppo, or es: evolution of a small score."),
-    network: str | None = option(None, "NETWORK", "scorer or ranker."),
-    warm_start: str | None = option(None, "order:FORMULA", "Imitate this order before training."),
-    device: str | None = option(None, "DEVICE", "cpu, or cuda for a GPU."),
-    resume: bool = typer.Option(
-        False, "--resume", help="Continue the training in the folder, if there is one."
-    ),
-    tensorboard: bool = typer.Option(
-        False, "--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard."
-    ),
+    jobs: o.JobsOption = 1,
 ) -> None:
-    """Train an agent: a small score by evolution, or a network by PPO.
+    """Train an agent: evolve a small score, by which EASY orders the queue.
 
-    The folder contains settings.yaml, progress.csv, what --resume needs, and agent.json, the best
-    agent so far on the validation split. Score a network with `bfenv evaluate --agent
-    FOLDER/agent.json`, and a score, which is a policy, with `--policy agent:FOLDER/agent.json`. On
-    the CPU, the same settings give the same agent, even if the training is interrupted and resumed.
+    CMA-ES tunes the 19 weights of a linear score, or those of a network with --units hidden units.
+    It plays the training split of each workload as a whole, and all candidates of a generation play
+    the same jobs. Without --workload, these are six traces of the model lublin. The result
+    is FOLDER/agent.json, the best policy on the validation split: score it with `bfenv evaluate
+    --policy agent:FOLDER/agent.json`.
 
     The progress bar shows the mean bounded slowdown and the longest wait on validation, both
     divided by EASY's. An agent whose longest wait is at most 1.8 times EASY's is preferred to any
-    other.
+    other. Run the same command again to continue an interrupted training: the result is the same.
 
-    \b
-    Presets:
-      {presets}
+    To train a neural network, use stable-baselines3: `python -m bfenv.train_sb3 --help`.
 
     \b
     Examples:
-      bfenv train --seeds 3 --out runs
-      bfenv train --preset toy --out run
-      bfenv train --preset scorer --set environment.window=64 --seeds 5 --out runs
-      bfenv train --preset toy --warm-start order:estimate --set learning_rate=3e-4 --out run
-      bfenv train --preset toy --algo es --out run
+      bfenv train --seeds 3 --jobs 2 --out runs
+      bfenv train -w lublin:jobs=600,procs=32 --load 0.9 --generations 3 --population 4 --out run
+      bfenv train curves runs --out curves.png
     """
-    from dataclasses import replace
+    from bfenv.agents.search.training import LOADS, WORKLOADS, training_settings
+    from bfenv.cli.search import read_loads
 
-    _check_installed(algo or "")
-    from bfenv.agents.training.settings import change as changed
-    from bfenv.agents.training.settings import find_settings, read_changes
+    if algo != "es":
+        raise BfenvError(
+            f"algo must be es, got {algo!r}; to train a network, use python -m bfenv.train_sb3"
+        )
+    o.check_output_folder(out)
+    if seeds is not None and out.exists():
+        if any(not path.name.startswith("seed-") for path in out.iterdir()):
+            raise BfenvError(f"{out} holds other things than seeds: choose another folder")
+    for number in range(seed, seed + (seeds or 1)):
+        settings = training_settings(
+            tuple(workload or WORKLOADS),
+            read_loads(load) if load else LOADS,
+            options=options,
+            units=units,
+            population=population,
+            seed=number,
+        )
+        _train(settings, out / f"seed-{number}" if seeds else out, generations, jobs)
 
-    check_output_folder(out)
-    settings = changed(find_settings(preset), read_changes(change or ()))
-    given = {
-        "steps": steps, "seed": seed, "algo": algo, "network": network,
-        "warm_start": warm_start, "device": device,
-    }  # fmt: skip
-    settings = changed(settings, {name: v for name, v in given.items() if v is not None})
-    if seeds is None:
-        _train(settings, out, resume, tensorboard)
-        return
-    if out.exists() and any(not each.name.startswith("seed-") for each in out.iterdir()):
-        raise BfenvError(f"{out} holds other things than seeds: choose another folder")
-    for k in range(settings.seed, settings.seed + seeds):
-        _train(replace(settings, seed=k), out / f"seed-{k}", resume, tensorboard)
 
-
-def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool) -> None:
+def _train(settings: "SearchSettings", out: Path, generations: int, jobs: int) -> None:
     """Train once with a progress bar; print the best score."""
-    _check_installed(settings.algo)
-    if settings.algo == "es":
-        from bfenv.agents.training.es import train as learner
-    else:
-        from bfenv.agents.training.ppo import train as learner
-    last: dict[str, Any] = {}
-    total = settings.generations if settings.algo == "es" else settings.steps
-    with show.progress("rows") as progress:
-        bar = progress.add_task("preparing", total=total, rows="")
+    from bfenv.agents.search.training import train as run
 
-        def report(row: dict[str, Any]) -> None:
-            last.update(row)
-            speed = f"{row['steps_per_second']:,} steps/s"
-            done = row["update" if settings.algo == "es" else "steps"]
-            progress.update(bar, completed=done, description=speed, rows=_score(row) + "  left")
+    latest: list[Progress] = []
+    with show.progress() as progress:
+        bar = progress.add_task("preparing", total=generations)
+
+        def done(state: "Progress") -> None:
+            latest[:] = [state]
+            progress.update(bar, completed=state.generation, description=_score(state.score))
 
         try:
-            agent = learner(settings, out, resume=resume, tensorboard=tensorboard, report=report)
+            agent = run(settings, out, generations=generations, jobs=jobs, done=done)
         except KeyboardInterrupt:
-            then = "no checkpoint yet: with --resume, the same command begins again"
-            if any((out / name).is_file() for name in ("checkpoint.npz", "journal.jsonl")):
-                then = "with --resume, the same command goes on from the last checkpoint"
-            show.lines([f"{out}: {then}"], sys.stderr)
+            show.lines([f"{out}: the same command goes on from the last generation"], sys.stderr)
             raise
-    if not last:
-        show.text(f"{agent}: this training is complete")
-        return
-    show.text(
-        f"{agent}: mean bounded slowdown on validation {last['best']:.3f} of EASY's; "
-        f"after the last step {_score(last)} of EASY's; {last['steps_per_second']:,} steps/s"
-    )
+    show.text(f"{agent}: on validation {_score(latest[-1].score)} of EASY's")
 
 
-def _score(row: dict[str, Any]) -> str:
-    ratio, wait = row["ratio"], row["wait_ratio"]
-    return f"slowdown {ratio:.3f}, longest wait {wait:.2f}"
-
-
-def _check_installed(algo: str) -> None:
-    """Check that all packages of an algorithm are installed; the error names those that are not."""
-    needs = {"yaml": "PyYAML"} | {"es": {"cma": "cma"}, "ppo": {"torch": "torch"}}.get(algo, {})
-    missing = [name for module, name in needs.items() if find_spec(module) is None]
-    if missing:
-        extra = "search" if algo == "es" else "agents"
-        raise BfenvError(f"training needs {' and '.join(missing)}: pip install 'bfenv[{extra}]'")
-
-
-train.__doc__ = train.__doc__ and train.__doc__.replace(
-    "{presets}",
-    "\n      ".join(
-        (
-            "evolved: a score of 19 weights for 18 traces of the model, by evolution",
-            "scorer: a network for 24 traces of the model, by PPO",
-            "archive: five real logs; starts as a copy of an order of jobs",
-            "archive-trials: as archive, and starts are trials by a rule",
-            "toy: one small trace, done in seconds",
-        )
-    ),
-)
+def _score(score: "Score") -> str:
+    return f"slowdown {score.slowdown_ratio:.3f}, longest wait {score.wait_ratio:.2f}"

@@ -33,7 +33,7 @@ def write_hub_folder(
 ) -> str:
     """Write README.md with the scores of an agent, the agent, and a video of it beside EASY.
 
-    * `run`: folder of `bfenv train`, the card of a network or policy (.json), or "agent:NAME".
+    * `run`: folder of `bfenv train`, a file with a network or a card, or "agent:NAME".
     * `folder`: is made if it does not exist; its name is the agent's.
     * `workload`: on whose test split the agent is scored; None for the first on its card.
     * `episodes`, `watch`: as of `evaluate_agent`.

@@ -1,10 +1,11 @@
-"""The networks of `bfenv train` as policies of MaskablePPO."""
+"""ScorerPolicy, the networks as policies of MaskablePPO, and their export."""
 
 import numpy as np
 import pytest
 
 import bfenv
 from bfenv.agents import load_agent, save_model
+from bfenv.agents.network_agent import load_network
 from bfenv.envs.features import JOB_ESTIMATE, JOB_LEGAL, JOB_SIZE, LOG_LONGEST
 from bfenv.envs.sb3 import BackfillVecEnv
 
@@ -12,12 +13,14 @@ torch = pytest.importorskip("torch")
 contrib = pytest.importorskip("sb3_contrib")
 pytestmark = pytest.mark.torch
 
-from bfenv.agents.sb3_policies import ScorerPolicy  # noqa: E402
-from bfenv.agents.training.networks import MASKED, OBSERVATION  # noqa: E402
+from stable_baselines3.common.vec_env import VecNormalize  # noqa: E402
+
+from bfenv.agents.networks import MASKED, OBSERVATION  # noqa: E402
+from bfenv.agents.sb3_policies import ScorerPolicy, export_network  # noqa: E402
 
 
-def make_model(window=6, network="scorer", saf=0.0, **settings):
-    env = BackfillVecEnv(4, window=window, episode_jobs=10, warmup_jobs=40, **settings)
+def make_model(window=6, network="scorer", saf=0.0, wrapper=lambda env: env, **settings):
+    env = wrapper(BackfillVecEnv(4, window=window, episode_jobs=10, warmup_jobs=40, **settings))
     own = {"network": network, "hidden": 8, "saf": saf}
     steps = {"n_steps": 16, "batch_size": 16, "policy_kwargs": own}
     return contrib.MaskablePPO(ScorerPolicy, env, seed=0, device="cpu", **steps)
@@ -72,6 +75,36 @@ def test_learns_and_loads(tmp_path):
     masks = np.array(model.env.env_method("action_masks"))
     own, _ = agent.predict(observation, action_masks=masks, deterministic=True)
     assert (own == model.predict(observation, action_masks=masks, deterministic=True)[0]).all()
+
+
+@pytest.mark.parametrize("network", ["scorer", "ranker"])
+def test_export(tmp_path, network):
+    """An exported network acts as its model does, on a file whose card has the training's jobs."""
+    model = make_model(network=network)
+    for weight in model.policy.parameters():  # those of a new network hardly tell jobs apart
+        torch.nn.init.normal_(weight, std=0.4)
+    agent = load_network(export_network(model, tmp_path / "model.json"))
+    assert agent.settings["window"] == 6 and agent.trained_on
+    observation = model.env.reset()
+    for _ in range(20):
+        masks = np.array(model.env.env_method("action_masks"))
+        expected, _ = model.predict(observation, action_masks=masks, deterministic=True)
+        assert (agent.predict(observation, action_masks=masks)[0] == expected).all()
+        observation, *_ = model.env.step(expected)
+
+
+def test_export_refused(tmp_path):
+    """Another policy, another name and normalized observations are refused by name."""
+    model = make_model()
+    with pytest.raises(bfenv.BfenvError, match="must end in .json"):
+        export_network(model, tmp_path / "model.zip")
+    other = contrib.MaskablePPO("MultiInputPolicy", model.get_env(), n_steps=16, batch_size=16)
+    with pytest.raises(bfenv.BfenvError, match="only a ScorerPolicy"):
+        export_network(other, tmp_path / "model.json")
+    normalized = make_model(wrapper=VecNormalize)
+    with pytest.raises(bfenv.BfenvError, match="VecNormalize"):
+        export_network(normalized, tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_refused():

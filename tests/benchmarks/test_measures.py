@@ -99,8 +99,8 @@ def test_environments_and_training(monkeypatch):
     )
     mask = np.array([0, 1, 0, 1, 1], dtype=np.int8)  # consecutive numbers pick all in turn
     assert [environments._pick(mask, number) for number in range(4)] == [1, 3, 4, 1]
-    rows += measure_training(2, "toy", threads=1)
-    assert rows[-1]["what"] == "preset toy, 1 thread"
+    rows += measure_training(2, "scorer", steps=64)
+    assert rows[-1]["what"] == "scorer, 1 thread"
     assert all(row["unit"] == "steps/s" and row["best"] >= row["median"] > 0 for row in rows)
 
 

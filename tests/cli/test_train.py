@@ -4,51 +4,47 @@ import sys
 
 import pytest
 
-from bfenv.agents.training import presets
-
-pytestmark = pytest.mark.torch
-
-SMALL = "--preset toy --set num_envs=4 --set num_steps=8 --set validate_every=1 --steps 64".split()
+SMALL = (
+    "-w lublin:jobs=600,procs=32 --load 0.9 --population 4 --generations 2 --options guard=1.5"
+).split()
 
 
 def test_train(run, tmp_path):
-    """A training prints its score, and its folder cannot be used twice but for going on."""
+    """A training prints the score of its agent; the same command again changes nothing."""
+    pytest.importorskip("cma")
     folder = tmp_path / "run"
     status, out, _ = run("train", *SMALL, "--out", folder)
     assert status == 0
-    assert f"{folder / 'agent.json'}: " in out and "mean bounded slowdown on validation" in out
-    assert (folder / "agent.json").is_file()
-    status, _, err = run("train", *SMALL, "--out", folder)
-    assert status == 2 and "use --resume" in err
-    status, out, _ = run("train", *SMALL, "--out", folder, "--resume")
-    assert status == 0 and "training is complete" in out
+    assert out.startswith(f"{folder / 'agent.json'}: on validation slowdown ")
+    agent = (folder / "agent.json").read_bytes()
+    assert run("train", *SMALL, "--out", folder) == (0, out, "")
+    assert (folder / "agent.json").read_bytes() == agent
+    status, _, err = run("train", *SMALL, "--seed", 1, "--out", folder)
+    assert status == 2 and "is of another search: its seed is 0, not 1" in err
 
 
-@pytest.mark.parametrize(
-    ("where", "then"),
-    [("imitate", "no checkpoint yet"), ("improve", "goes on from the last checkpoint")],
-)
-def test_interrupt(run, tmp_path, monkeypatch, where, then):
-    """After Ctrl-C, a message says what --resume would do."""
+def test_interrupt(run, tmp_path, monkeypatch):
+    """After Ctrl-C, a message says how the training goes on."""
+    pytest.importorskip("cma")
 
-    def stop(*arguments):
+    def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"bfenv.agents.training.ppo.{where}", stop)
-    order = ("--warm-start", "order:estimate", "--set", "warm_start_steps=64")
-    status, _, err = run("train", *SMALL, *order, "--out", tmp_path / "run")
-    assert status == 130 and then in err and "--resume" in err and err.endswith("interrupted\n")
+    monkeypatch.setattr("bfenv.agents.search.training.run_search", stop)
+    status, _, err = run("train", *SMALL, "--out", tmp_path / "run")
+    assert status == 130 and "the same command goes on" in err and err.endswith("interrupted\n")
 
 
 def test_seeds(run, tmp_path):
-    """Trainings with several seeds are drawn as one curve, beside random actions and easy-sjf."""
+    """Trainings with several seeds are drawn as one curve, beside easy-sjf and easy-saf."""
+    pytest.importorskip("cma")
     status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)
     assert status == 0
     status, out, _ = run("train", "curves", tmp_path)
     assert status == 0
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
-        *(["scorer", seed, steps] for seed in "01" for steps in ("0", "32", "64")),
-        *([name, "0", steps] for name in ("random", "easy-sjf") for steps in ("0", "64")),
+        *(["cma-es", seed, generation] for seed in "01" for generation in "12"),
+        *([name, "0", generation] for name in ("easy-sjf", "easy-saf") for generation in "12"),
     ]
     status, _, _ = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000
@@ -65,23 +61,12 @@ def test_folder_of_something_else(run, tmp_path):
     assert [file.name for file in (tmp_path / "board").iterdir()] == ["suite.json"]
 
 
-def test_help(run):
-    """The help names every preset."""
-    _, out, _ = run("train", "--help")
-    for name in presets():
-        assert f"{name}:" in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--preset", "nothing"], "unknown preset 'nothing'"),
-        (["--set", "gamma=3"], "gamma must be"),
-        (["--algo", "dqn"], "algo must be one of"),
-        (["--warm-start", "order:nothing", *SMALL], "unknown name 'nothing'"),
-        (["--set", 'learning_rate=!!int ""'], "is no value"),
-        (["--device", "abacus", *SMALL], "'abacus' cannot be used by torch"),
-        (["--preset", "scorer", "--set", f"num_envs={10**15}"], "not enough memory"),
+        (["--algo", "ppo"], "to train a network, use python -m bfenv.train_sb3"),
+        (["--units", "7"], "hidden must be an integer from 0 to 6"),
+        (["--load", "much"], "--load is own or a number"),
     ],
 )
 def test_refused(run, tmp_path, arguments, message):
@@ -92,13 +77,8 @@ def test_refused(run, tmp_path, arguments, message):
     assert not (tmp_path / "run").exists()
 
 
-def test_missing_packages(run, tmp_path, monkeypatch):
-    """All packages that are missing are named at once, with the extra that has them."""
-    for module in ("yaml", "torch", "cma"):
-        monkeypatch.setitem(sys.modules, module, None)
-    for options, message in (
-        (["--algo", "ppo"], "training needs PyYAML and torch: pip install 'bfenv[agents]'"),
-        (["--algo", "es"], "training needs PyYAML and cma: pip install 'bfenv[search]'"),
-    ):
-        status, _, err = run("train", *options, "--out", tmp_path / "run")
-        assert status == 2 and message in err and err.count("\n") == 1
+def test_missing_package(run, tmp_path, monkeypatch):
+    """Without the package of the evolution, the error says what to install."""
+    monkeypatch.setitem(sys.modules, "cma", None)
+    status, _, err = run("train", "--out", tmp_path / "run")
+    assert status == 2 and "pip install 'bfenv[search]'" in err and err.count("\n") == 1

@@ -49,7 +49,7 @@ def test_thirty_lines():
     code = [line for line in code if not line.startswith("#")]
     assert len(code) <= 30
     first, last = (text.index(call) for call in ("gymnasium.make(", "rank_policies(read"))
-    assert first < text.index("train(settings") < text.index("run_suite(suite") < last
+    assert first < text.index("train(Args(") < text.index("run_suite(suite") < last
 
 
 @pytest.mark.parametrize(

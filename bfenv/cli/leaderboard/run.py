@@ -86,7 +86,7 @@ def run(
       {suites}
 
     An agent is "random"; "module:object", either an object with a predict() method or a function of
-    environment and seed that returns one; a network of `bfenv train` (FOLDER/agent.json or
+    environment and seed that returns one; an exported network (MODEL.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
     easy-saf and, beside agents, random actions run as well, for comparison. EASY cannot plan for

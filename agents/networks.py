@@ -1,4 +1,4 @@
-"""The networks that `bfenv train` trains: each waiting job is scored by the same weights.
+"""The networks of `ScorerPolicy`: each waiting job is scored by the same weights.
 
 The score of a job depends on its own features and on sums over all waiting jobs, so the networks
 are equivariant: permuting the slots permutes the scores, and the value stays. Rows of empty slots
@@ -8,13 +8,10 @@ are dropped before anything is computed, and only legal actions get a score.
 This module needs torch.
 """
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bfenv.agents.network_agent import JOB_SCALE, LOG_SMALLEST_SIZE, SMALLEST_SIZE, STATE_SCALE
-from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, JOB_SIZE, PROFILE
 
 MASKED = -1e9  # score of an action that is illegal; its probability is 0 in float32
@@ -127,38 +124,3 @@ class Ranker(Scorer):
 
 
 NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "ranker": Ranker}
-
-
-def check_device(name: str) -> None:
-    """Check that torch can compute on a device, such as "cpu" or "cuda".
-
-    Raises BfenvError if it cannot.
-    """
-    try:
-        torch.zeros(1, device=name)
-    except (RuntimeError, AssertionError) as error:  # AssertionError: torch without CUDA
-        raise BfenvError(
-            f"device {name!r} cannot be used by torch on this machine; use cpu"
-        ) from error
-
-
-@torch.inference_mode()
-def best_actions(
-    network: Scorer, observation: dict[str, np.ndarray], mask: np.ndarray
-) -> np.ndarray:
-    """Return the legal actions with the highest scores, (B,) int64.
-
-    * `network`: on any device.
-    * `observation`: of B environments.
-    * `mask`: (B, window + 1) bool: which actions are legal.
-    """
-    device = next(network.parameters()).device
-    scores, _ = network(*(torch.from_numpy(observation[key]).to(device) for key in OBSERVATION))
-    scores = scores.cpu().masked_fill(~torch.from_numpy(mask), MASKED)
-    actions: np.ndarray = scores.argmax(dim=1).numpy()
-    return actions
-
-
-def new_network(name: str, batch: EnvBatch, hidden: int) -> Scorer:
-    """Return a network of NETWORKS for the observations of these environments."""
-    return NETWORKS[name](len(batch.queue_features), len(batch.cluster_features), hidden)

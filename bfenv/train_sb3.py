@@ -1,0 +1,157 @@
+"""Train a network on Backfill-v0 with stable-baselines3, and score it on unseen jobs: one file.
+
+Run it with `python -m bfenv.train_sb3`, or copy it and change what you like. It needs the extra
+`agents`. Its parts: arguments, environments, model, training, saving, scoring.
+"""
+
+import argparse
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+import torch
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import VecMonitor
+
+from bfenv.agents import save_model
+from bfenv.agents.sb3_policies import ScorerPolicy, export_network
+from bfenv.envs.sb3 import BackfillVecEnv
+from bfenv.evaluation import evaluate_agent
+
+
+@dataclass
+class Args:
+    """What `python -m bfenv.train_sb3 --NAME VALUE` can change."""
+
+    out: Annotated[str, "folder of model.zip and, with ScorerPolicy, of model.json"] = "runs/sb3"
+    workload: Annotated[str, "to train and score on; the default is that of the environment"] = ""
+    seed: Annotated[int, "of networks, actions and episodes"] = 0
+    steps: Annotated[int, "actions, over all environments together"] = 524_288
+    policy: Annotated[str, "scorer or ranker (ScorerPolicy), or MultiInputPolicy"] = "ranker"
+    window: Annotated[int, "slots of the queue that the agent sees"] = 32
+    num_envs: Annotated[int, "environments that one call steps"] = 64
+    num_steps: Annotated[int, "actions in each environment between two updates"] = 128
+    batch_size: Annotated[int, "actions of a gradient"] = 1024
+    epochs: Annotated[int, "passes over the actions of an update"] = 4
+    learning_rate: Annotated[float, "falls to 0 linearly"] = 1e-3
+    gamma: Annotated[
+        float, "discount of a decision; 1, because the rewards add up to the measure"
+    ] = 1.0
+    gae_lambda: Annotated[float, "of generalized advantage estimation"] = 0.95
+    entropy: Annotated[float, "weight of the entropy bonus"] = 0.0
+    saf: Annotated[float, "the network ranker begins as smallest area first, see ScorerPolicy"] = (
+        2.0
+    )
+    episodes: Annotated[int, "test episodes to score it on; 0 for none"] = 32
+    threads: Annotated[int, "of torch"] = 1
+    device: Annotated[str, "as torch names it; cuda for a GPU"] = "cpu"
+
+
+def growth(before: Any, after: Any) -> Any:
+    """Return minus the growth of the total bounded slowdown, as a share of EASY's total."""
+    return (before.bounded_slowdown - after.bounded_slowdown) / after.reference_slowdown
+
+
+class ProgressBar(BaseCallback):
+    """Shows the share of the steps that are done, and the mean return of the latest episodes."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def _on_training_start(self) -> None:
+        self.bar = Progress(console=Console(stderr=True), transient=True)
+        self.bar.start()
+        self.task = self.bar.add_task("training", total=self.steps)
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        episodes = self.model.ep_info_buffer or ()
+        returns = sum(episode["r"] for episode in episodes) / max(1, len(episodes))
+        text = f"mean return {returns:.3f}" if episodes else "training"
+        self.bar.update(self.task, completed=self.num_timesteps, description=text)
+
+    def _on_training_end(self) -> None:
+        self.bar.stop()
+
+
+def make_model(args: Args) -> MaskablePPO:
+    """Return an untrained model with its environments."""
+    torch.set_num_threads(args.threads)
+    workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
+    envs = BackfillVecEnv(args.num_envs, window=args.window, reward=growth, **workload)
+    policy: Any = args.policy
+    network: dict[str, Any] = {}
+    if policy in ("scorer", "ranker"):
+        network = {"network": policy, "saf": args.saf if policy == "ranker" else 0.0}
+        policy = ScorerPolicy
+    return MaskablePPO(
+        policy,
+        VecMonitor(envs),
+        n_steps=args.num_steps,
+        batch_size=args.batch_size,
+        n_epochs=args.epochs,
+        learning_rate=lambda left: args.learning_rate * left,
+        gamma=args.gamma,
+        gae_lambda=args.gae_lambda,
+        ent_coef=args.entropy,
+        policy_kwargs=network,
+        seed=args.seed,
+        device=args.device,
+    )
+
+
+def train(args: Args) -> Path:
+    """Train a model, and save it with its card; return its file."""
+    model = make_model(args)
+    model.learn(args.steps, callback=ProgressBar(args.steps))
+    folder = Path(args.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(model.policy, ScorerPolicy):
+        export_network(model, folder / "model.json")  # acts without torch, and runs no code
+    return save_model(model, folder / "model.zip")
+
+
+def score(path: Path, args: Args) -> Table:
+    """Return a table of the model, random actions and classical policies on unseen episodes."""
+    workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
+    rows = evaluate_agent(path, episodes=args.episodes, trust=True, **workload)
+    table = Table(title=f"{args.episodes} test episodes")
+    columns = ("policy", "slowdown / EASY's", "geometric mean", "longest wait / EASY's")
+    for column in columns:
+        table.add_column(column, justify="left" if column == "policy" else "right")
+    for row in rows:
+        metrics: Any = row.metrics
+        means = metrics["slowdown_ratio"], math.exp(-metrics["mean_reward"])
+        numbers = (*means, metrics["longest_wait_ratio"])
+        table.add_row(row.policy, *(f"{number:.3f}" for number in numbers))
+    return table
+
+
+def read_args(words: list[str] | None = None) -> Args:
+    """Read arguments, by default those of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bfenv.train_sb3",
+        description="Train MaskablePPO on Backfill-v0, and score it on unseen jobs.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    for name, hint in get_type_hints(Args, include_extras=True).items():
+        kind, text = get_args(hint)
+        option = "--" + name.replace("_", "-")
+        parser.add_argument(option, type=kind, default=getattr(Args, name), help=text)
+    return Args(**vars(parser.parse_args(words)))
+
+
+if __name__ == "__main__":
+    args = read_args()
+    path = train(args)
+    print(path)
+    if args.episodes:
+        Console().print(score(path, args))
