@@ -1,12 +1,12 @@
 """What a site's slurm.conf says of its nodes, partitions and priorities.
 
-Source: slurm.conf(5) of Slurm 22.05. Lines that say nothing of which job starts when are passed
-over; those that do and are not modelled are named in a warning, see UNMODELLED.
+Source: slurm.conf(5) of Slurm 22.05 to 25.11. Lines that say nothing of which job starts when are
+passed over; those that do and are not modelled are named in a warning with their places, see
+UNMODELLED.
 """
 
 import os
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,19 +25,51 @@ UNSET = ("", "none", "no", "infinite", "unlimited", "0", "off")
 UNMODELLED = (
     "PriorityWeightAssoc", "PriorityWeightQOS", "PriorityWeightTRES", "PriorityUsageResetPeriod",
     "PrioritySiteFactorPlugin", "PreemptType", "PreemptMode", "TopologyPlugin", "Licenses",
-    "GresTypes", "JobSubmitPlugins", "AccountingStorageEnforce", "OverTimeLimit", "Include",
-    "ResumeProgram",
+    "GresTypes", "JobSubmitPlugins", "AccountingStorageEnforce", "OverTimeLimit", "ResumeProgram",
 )  # fmt: skip
-UNMODELLED_OF_NODES = ("Feature", "Features", "Gres", "Weight", "CoreSpecCount")
+UNMODELLED_OF_NODES = ("Gres", "Weight", "CoreSpecCount")
 UNMODELLED_OF_PARTITIONS = (
-    "AllowAccounts", "AllowGroups", "AllowQos", "Alternate", "DenyAccounts", "DenyQos", "LLN",
-    "MaxCPUsPerNode", "MaxNodes", "MaxTime", "MinNodes", "PreemptMode", "QOS", "TRESBillingWeights",
-)  # fmt: skip
+    "AllowAccounts",
+    "AllowGroups",
+    "AllowQos",
+    "Alternate",
+    "DenyAccounts",
+    "DenyQos",
+    "ExclusiveTopo",
+    "ExclusiveUser",
+    "LLN",
+    "MaxCPUsPerNode",
+    "MaxCPUsPerSocket",
+    "MaxNodes",
+    "MaxTime",
+    "MinNodes",
+    "PreemptMode",
+    "QOS",
+    "TRESBillingWeights",
+)
 # PriorityFlags that change which job comes first, beside those of Multifactor
 UNMODELLED_FLAGS = (
     "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "INCR_ONLY", "MAX_TRES", "MAX_TRES_GRES",
     "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES",
 )  # fmt: skip
+
+
+# Old names of settings of nodes and partitions that Slurm still reads
+OLD_NAMES = {"procs": "cpus", "shared": "oversubscribe", "features": "feature"}
+ABSENT = "FUTURE"  # the state of nodes that are not there
+OUT_OF_SERVICE = ("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")  # that take no jobs
+CLOSED = ("DOWN", "INACTIVE")  # states of partitions in which no job starts
+CONTINUED = "\0"  # in place of the end of a line that goes on
+DEEPEST = 20  # files that include each other
+SETTING = re.compile(r'([^\s="]+)\s*[-+*/]?=\s*("[^"]*"|[^\s"]*)\s*')
+COMMENT = re.compile(r"(?<!\\)#.*")
+
+
+class Line(NamedTuple):
+    """The settings of a line, by their names in lower case, and where it stands."""
+
+    values: dict[str, str]
+    where: str  # "line 3", or "nodes.conf, line 3" of a file that is included
 
 
 class Partition(NamedTuple):
@@ -47,6 +79,8 @@ class Partition(NamedTuple):
     nodes: np.ndarray  # (k,) int64 numbers of its nodes, from 0
     tier: int = 1  # PriorityTier
     factor: int = 1  # PriorityJobFactor
+    is_whole: bool = False  # OverSubscribe=EXCLUSIVE: no other job is on the nodes of its jobs
+    is_closed: bool = False  # State=DOWN or INACTIVE: no job starts
 
 
 class Multifactor(NamedTuple):
@@ -70,7 +104,7 @@ class Multifactor(NamedTuple):
 class Site(NamedTuple):
     """What is modelled of a slurm.conf."""
 
-    sizes: np.ndarray  # (k,) int64 CPUs of each node
+    sizes: np.ndarray  # (k,) int64 CPUs of each node that takes jobs
     partitions: tuple[Partition, ...]
     default: int  # the partition of a job that names none
     is_backfill: bool = True  # False for sched/builtin
@@ -79,6 +113,8 @@ class Site(NamedTuple):
     parameters: str = ""  # SchedulerParameters
     unmodelled: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # of the nodes
+    down: tuple[int, ...] = ()  # CPUs of each node that takes no jobs
+    future: int = 0  # nodes that are not there
 
 
 DEFAULT_SITE_NAME = "all"  # the partition of a machine without a slurm.conf
@@ -91,45 +127,102 @@ def site_of(sizes: np.ndarray) -> Site:
 
 
 def read_conf(path: str | os.PathLike[str]) -> Site:
-    """Read a slurm.conf.
+    """Read a slurm.conf, and the files that it includes.
+
+    Nodes of State=FUTURE are not there. Nodes in DownNodes, or of another state in which they take
+    no jobs, are out of service for the whole time. Partitions may be without nodes.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        PolicyError: If a line cannot be read, there are no nodes or no partitions, a partition has
-            a node that is not there, or a plugin schedules that is not Slurm's own.
+        PolicyError: If a line cannot be read, an included file is not found, there are no nodes or
+            no partitions, a partition has a node that is not there, or a plugin schedules that is
+            not Slurm's own.
     """
-    lines = _lines(path)
-    settings = {name: value for line in lines if len(line) == 1 for name, value in line.items()}
-    node_lines = _with_defaults([line for line in lines if "nodename" in line], "nodename")
-    partition_lines = _with_defaults(
-        [line for line in lines if "partitionname" in line], "partitionname"
-    )
-    sizes: dict[str, int] = {}
-    for line in node_lines:
-        sizes |= dict.fromkeys(expand_names(path, line["nodename"]), _cpus(path, line))
-    if not sizes or not partition_lines:
+    lines = _lines(Path(path), Path(path), 0)
+    settings = {
+        name: (value, line.where)
+        for line in lines
+        if len(line.values) == 1
+        for name, value in line.values.items()
+    }
+    values = {name: value for name, (value, _) in settings.items()}
+    node_lines = _with_defaults(lines, "nodename")
+    partition_lines = _with_defaults(lines, "partitionname")
+    sizes, down, future = _nodes(path, node_lines, lines)
+    if not (sizes or down) or not partition_lines:
         raise PolicyError(f"{path}: no {'PartitionName' if sizes else 'NodeName'} in it")
-    numbers = {name: number for number, name in enumerate(sizes)}
-    partitions = [_partition(path, line, numbers) for line in partition_lines]
-    is_default = [line.get("default", "").lower() == "yes" for line in partition_lines]
-    scheduler = settings.get("schedulertype", "sched/backfill").lower()
+    sets = _node_sets(path, node_lines, lines)
+    known = {name: number for number, name in enumerate(sizes)}
+    known |= dict.fromkeys((*down, *future), -1)
+    partitions = [_partition(path, line.values, known, sets) for line in partition_lines]
+    is_default = [line.values.get("default", "").lower() == "yes" for line in partition_lines]
+    scheduler = values.get("schedulertype", "sched/backfill").lower()
     if scheduler not in ("sched/backfill", "sched/builtin"):
         raise PolicyError(f"{path}: SchedulerType {shown(scheduler)} is not backfill or builtin")
-    shared = [line.get("oversubscribe", "").lower() == "exclusive" for line in partition_lines]
-    is_linear = settings.get("selecttype", "").lower() == "select/linear"
-    if any(shared) and not all(shared):
-        raise PolicyError(f"{path}: OverSubscribe=EXCLUSIVE must be in all partitions or in none")
+    is_linear = values.get("selecttype", "").lower() == "select/linear"
     return Site(
         np.array(list(sizes.values()), dtype=np.int64),
         tuple(partitions),
         is_default.index(True) if True in is_default else 0,
         scheduler == "sched/backfill",
-        is_linear or all(shared),
-        _multifactor(path, settings),
-        settings.get("schedulerparameters", ""),
+        is_linear or all(part.is_whole for part in partitions),
+        _multifactor(path, values),
+        values.get("schedulerparameters", ""),
         _unmodelled(settings, node_lines, partition_lines),
         tuple(sizes),
+        tuple(down.values()),
+        len(future),
     )
+
+
+def _nodes(
+    path: str | os.PathLike[str], node_lines: list[Line], lines: list[Line]
+) -> tuple[dict[str, int], dict[str, int], list[str]]:
+    """Return the CPUs of the nodes that take jobs, of those that take none, and who is not there.
+
+    Each is by name.
+    """
+    sizes: dict[str, int] = {}
+    down: set[str] = set()
+    future: list[str] = []
+    for line in node_lines:
+        names = expand_names(path, line.values["nodename"])
+        state = line.values.get("state", "").upper()
+        if state == ABSENT:
+            future += names
+            continue
+        sizes |= dict.fromkeys(names, _cpus(path, line.values))
+        if state in OUT_OF_SERVICE:
+            down |= set(names)
+    for line in lines:
+        if "downnodes" in line.values:
+            state = line.values.get("state", "DOWN").upper()
+            if state in OUT_OF_SERVICE:
+                down |= set(expand_names(path, line.values["downnodes"]))
+    return (
+        {name: size for name, size in sizes.items() if name not in down},
+        {name: size for name, size in sizes.items() if name in down},
+        future,
+    )
+
+
+def _node_sets(
+    path: str | os.PathLike[str], node_lines: list[Line], lines: list[Line]
+) -> dict[str, list[str]]:
+    """Return the nodes of each NodeSet: those that it names, and those that have its feature."""
+    features: dict[str, list[str]] = {}
+    for line in node_lines:
+        for feature in line.values.get("feature", "").split(","):
+            features.setdefault(feature.strip().lower(), []).extend(
+                expand_names(path, line.values["nodename"])
+            )
+    sets = {}
+    for line in lines:
+        if "nodeset" in line.values:
+            feature = line.values.get("feature", "").strip().lower()
+            found = expand_names(path, line.values.get("nodes", ""))
+            sets[line.values["nodeset"]] = found + (features.get(feature, []) if feature else [])
+    return sets
 
 
 def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
@@ -157,37 +250,74 @@ def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
     return names
 
 
-def _lines(path: str | os.PathLike[str]) -> list[dict[str, str]]:
-    """Return the settings of each line, by their names in lower case."""
-    text = re.sub(r"\\\n", "", Path(path).read_text(errors="replace"))
-    found = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        line = re.sub(r"(?<!\\)#.*", "", line).strip()
-        if line[:8].lower() == "include ":
-            found.append({"include": line[8:].strip()})
+def _lines(path: Path, first: Path, depth: int) -> list[Line]:
+    """Return the settings of each line of a file, and of the files that it includes.
+
+    * `path`: the file.
+    * `first`: the slurm.conf that it belongs to.
+    * `depth`: how many files include it.
+    """
+    if depth > DEEPEST:
+        raise PolicyError(f"{first}: {path.name} is included by itself")
+    text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, path.read_text(errors="replace"))
+    found: list[Line] = []
+    number = 1
+    for line in text.split("\n"):
+        where = f"line {number}" if path == first else f"{path.name}, line {number}"
+        number += 1 + line.count(CONTINUED)
+        line = COMMENT.sub("", line.replace(CONTINUED, "")).strip()
+        if re.match(r"include\s", line, re.IGNORECASE):
+            included = _included(line.split(None, 1)[1].strip(), first, where, found)
+            found += _lines(included, first, depth + 1)
             continue
-        try:
-            items = [item.partition("=") for item in shlex.split(line)]
-        except ValueError:
-            raise PolicyError(f"{path}: line {number}: a quote is not closed") from None
-        if not all(equals for _, equals, _ in items):
-            raise PolicyError(f"{path}: line {number}: {shown(line)} is not NAME=VALUE")
-        if items and items[0][0].lower() in ("nodename", "partitionname"):
-            found.append({name.lower(): value for name, _, value in items})
+        items, end = [], 0
+        while match := SETTING.match(line, end):
+            items.append((match[1].lower(), match[2].strip('"').strip()))
+            end = match.end()
+        if end < len(line):
+            what = (
+                "a quote is not closed"
+                if line.count('"') % 2
+                else f"{shown(line)} is not NAME=VALUE"
+            )
+            raise PolicyError(f"{first}: {where}: {what}")
+        if items and items[0][0] in ("nodename", "partitionname", "nodeset", "downnodes"):
+            found.append(Line({OLD_NAMES.get(name, name): value for name, value in items}, where))
         else:
-            found += [{name.lower(): value} for name, _, value in items]
+            found += [Line({name: value}, where) for name, value in items]
     return found
 
 
-def _with_defaults(lines: list[dict[str, str]], kind: str) -> list[dict[str, str]]:
+def _included(text: str, first: Path, where: str, lines: list[Line]) -> Path:
+    """Return the path of an included file; PolicyError if it is not found.
+
+    It is looked for below the folder of the slurm.conf, also if its name is absolute: a copy of
+    /etc/slurm has the file at the same place of the copy. "%c" is the name of the cluster.
+    """
+    names = [line.values["clustername"] for line in lines if "clustername" in line.values]
+    name = Path(text.strip('"').replace("%c", names[-1].lower() if names else ""))
+    parts = name.parts[1:] if name.is_absolute() else name.parts
+    places = [first.parent.joinpath(*parts[i:]) for i in range(len(parts))]
+    places += [name] if name.is_absolute() else []
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise PolicyError(
+            f"{first}: {where}: Include {shown(text)} is not found beside {first.name}"
+        )
+    return found
+
+
+def _with_defaults(lines: list[Line], kind: str) -> list[Line]:
     """Return the lines of nodes or partitions with what the line DEFAULT before them says."""
     default: dict[str, str] = {}
     found = []
     for line in lines:
-        if line[kind].upper() == "DEFAULT":
-            default |= line
+        if kind not in line.values:
+            continue
+        if line.values[kind].upper() == "DEFAULT":
+            default |= line.values
         else:
-            found.append({**default, **line})
+            found.append(Line({**default, **line.values}, line.where))
     return found
 
 
@@ -233,21 +363,32 @@ def _cpus(path: str | os.PathLike[str], line: Mapping[str, str]) -> int:
 
 
 def _partition(
-    path: str | os.PathLike[str], line: Mapping[str, str], numbers: Mapping[str, int]
+    path: str | os.PathLike[str],
+    line: Mapping[str, str],
+    known: Mapping[str, int],
+    sets: Mapping[str, list[str]],
 ) -> Partition:
-    """Return the partition of a line."""
+    """Return the partition of a line.
+
+    * `known`: the numbers of nodes by name; -1 for those that take no jobs.
+    * `sets`: the nodes of each NodeSet.
+    """
     name, nodes = line["partitionname"], line.get("nodes", "")
-    names = list(numbers) if nodes.upper() == "ALL" else expand_names(path, nodes)
-    unknown = [node for node in names if node not in numbers]
-    if unknown or not names:
-        what = f"nodes {listed(unknown)}, which no NodeName has" if unknown else "no nodes"
+    names: list[str] = []
+    for item in expand_names(path, nodes):
+        names += known if item.upper() == "ALL" else sets.get(item, [item])
+    unknown = [node for node in names if node not in known]
+    if unknown:
+        what = f"nodes {listed(unknown)}, which no NodeName has"
         raise PolicyError(f"{path}: PartitionName={name} has {what}")
     both = _number(path, line, "Priority", 1, int)  # an older name for the two
     return Partition(
         name,
-        np.array(sorted({numbers[node] for node in names}), dtype=np.int64),
+        np.array(sorted({known[node] for node in names} - {-1}), dtype=np.int64),
         _number(path, line, "PriorityTier", both, int),
         _number(path, line, "PriorityJobFactor", both, int),
+        line.get("oversubscribe", "").upper() == "EXCLUSIVE",
+        line.get("state", "").upper() in CLOSED,
     )
 
 
@@ -281,27 +422,29 @@ def _multifactor(path: str | os.PathLike[str], settings: Mapping[str, str]) -> M
 
 
 def _unmodelled(
-    settings: Mapping[str, str],
-    node_lines: list[dict[str, str]],
-    partition_lines: list[dict[str, str]],
+    settings: Mapping[str, tuple[str, str]],
+    node_lines: list[Line],
+    partition_lines: list[Line],
 ) -> tuple[str, ...]:
-    """Return the settings that have an effect in Slurm and none here."""
+    """Return the settings that have an effect in Slurm and none here, with their places."""
 
-    def is_set(values: Mapping[str, str], name: str) -> bool:
-        value = values.get(name.lower(), "").lower()
-        return value.rpartition("/")[2] not in UNSET
+    def is_set(value: str) -> bool:
+        return value.lower().rpartition("/")[2] not in UNSET
 
-    flags = settings.get("priorityflags", "").upper().split(",")
-    return (
-        *(name for name in UNMODELLED if is_set(settings, name)),
-        *(f"PriorityFlags={flag}" for flag in UNMODELLED_FLAGS if flag in flags),
-        *(
-            f"{name} of {kind}"
-            for kind, names, lines in (
-                ("nodes", UNMODELLED_OF_NODES, node_lines),
-                ("partitions", UNMODELLED_OF_PARTITIONS, partition_lines),
-            )
-            for name in names
-            if any(is_set(line, name) for line in lines)
-        ),
-    )
+    found = []
+    for name in UNMODELLED:
+        value, where = settings.get(name.lower(), ("", ""))
+        if is_set(value):
+            found.append(f"{name} ({where})")
+    flags, where = settings.get("priorityflags", ("", ""))
+    set_flags = flags.upper().split(",")
+    found += [f"PriorityFlags={flag} ({where})" for flag in UNMODELLED_FLAGS if flag in set_flags]
+    for kind, names, lines in (
+        ("nodes", UNMODELLED_OF_NODES, node_lines),
+        ("partitions", UNMODELLED_OF_PARTITIONS, partition_lines),
+    ):
+        for name in names:
+            places = [line.where for line in lines if is_set(line.values.get(name.lower(), ""))]
+            if places:
+                found.append(f"{name} of {kind} ({places[0]}{', ...' * (len(places) > 1)})")
+    return tuple(found)

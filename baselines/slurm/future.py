@@ -123,8 +123,8 @@ def _release(nodes, job):
         if nd.has_bit(nodes.wanted, node):
             size = nodes.entry_size[entry]
             nodes.free_then[node] += size
-            if nodes.is_whole[0] and nodes.free_then[node] < nodes.size[node]:
-                size = 0
+            if nodes.is_whole[0]:
+                size = nodes.size[node] if nodes.free_then[node] == nodes.size[node] else 0
             gain = max(gain, 0) + size
         entry = nodes.entry_next[entry]
     return gain

@@ -31,9 +31,10 @@ class Nodes(NamedTuple):
 
     size: np.ndarray  # (k,) int64 processors of each node
     free: np.ndarray  # (k,) int64 processors of each that no job holds
-    usable: np.ndarray  # (w,) int64 bitmap: nodes on which a job can start now
+    usable: np.ndarray  # (w,) int64 bitmap: nodes with processors that no job holds
     is_single: np.ndarray  # (1,) bool: every node has one processor
-    is_whole: np.ndarray  # (1,) bool: no two jobs share a node
+    is_whole: np.ndarray  # (2,) bool: no two jobs share a node; of the job that is looked at, and
+    # of jobs that another policy started
     placed: np.ndarray  # (n,) int64 running jobs, counts[PLACED] of them
     first: np.ndarray  # (n,) int64 first entry of a job's list; UNPLACED, NOWHERE
     entry_node: np.ndarray  # (p,) int64
@@ -59,7 +60,7 @@ def new_nodes(jobs: Jobs, sizes: np.ndarray, *, whole: bool = False) -> Nodes:
         free=sizes.astype(np.int64),
         usable=bitmap_of(np.arange(count), count),
         is_single=np.array([bool((sizes == 1).all())]),
-        is_whole=np.array([whole]),
+        is_whole=np.array([whole, whole]),
         placed=np.empty(jobs_count, dtype=np.int64),
         first=np.full(jobs_count, UNPLACED, dtype=np.int64),
         entry_node=np.empty(processors, dtype=np.int64),
@@ -115,7 +116,7 @@ def usable_now(nodes):
         elif bits != 0:
             for node in range(word * WORD, min(word * WORD + WORD, len(nodes.size))):
                 if bits & BITS[node & 63] != 0:
-                    total += nodes.free[node]
+                    total += usable_of(nodes, node, nodes.free[node])
     return total
 
 
@@ -217,7 +218,7 @@ def hold_picked(nodes, job):
         nodes.entry_node[entry], nodes.entry_size[entry] = node, size
         nodes.entry_next[entry], nodes.first[job] = nodes.first[job], entry
         nodes.free[node] -= size
-        if usable_of(nodes, node, nodes.free[node]) == 0:
+        if nodes.free[node] == 0:
             nodes.usable[node >> 6] &= ~BITS[node & 63]
 
 
@@ -245,7 +246,7 @@ def leave(nodes, place):
     while entry != NOWHERE:
         node, following = nodes.entry_node[entry], nodes.entry_next[entry]
         nodes.free[node] += nodes.entry_size[entry]
-        if usable_of(nodes, node, nodes.free[node]) > 0:
+        if nodes.free[node] > 0:
             nodes.usable[node >> 6] |= BITS[node & 63]
         nodes.entry_next[entry], nodes.counts[SPARE] = nodes.counts[SPARE], entry
         entry = following
@@ -258,6 +259,7 @@ def follow(nodes, cluster, jobs):
 
     Jobs that another policy started, and outages, are given nodes when they are first seen.
     """
+    nodes.is_whole[0] = nodes.is_whole[1]
     if not has_missed_pass(cluster, nodes.last_pass):
         for job in finished(cluster):
             place = 0

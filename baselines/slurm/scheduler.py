@@ -64,6 +64,7 @@ class Slurm(NamedTuple):
     planned: np.ndarray  # (n,) int64 seconds: when the last cycle would start each job
     parts: np.ndarray  # (p, w) int64 bitmaps of the nodes of each partition
     left: np.ndarray  # (w,) int64 bitmap of the nodes of partitions in which no job is blocked
+    whole: np.ndarray  # (p,) bool: no other job is on the nodes of the partition's jobs
     blocked: np.ndarray  # (p,) bool: a job of the partition did not fit
     reserved: np.ndarray  # (p,) int64 jobs of each partition with a reservation
     tried: np.ndarray  # (u, 1 + p) int64 jobs that a cycle looks at: of all users, of none, and of
@@ -156,6 +157,7 @@ def schedule(cluster, jobs, memory, count):
         part = memory.told[PARTITION, job]
         if memory.blocked[part]:
             continue
+        memory.nodes.is_whole[0] = memory.whole[part]
         for word in range(len(memory.left)):
             memory.nodes.wanted[word] = memory.left[word] & memory.parts[part, word]
         if may_start(cluster, jobs, job) and usable_now(memory.nodes) >= jobs.size[job]:
@@ -274,7 +276,9 @@ def fits_now(cluster, jobs, memory, job):
     size, limit = jobs.size[job], jobs.estimate[job]
     if not may_start(cluster, jobs, job):
         return False
-    within = memory.parts[memory.told[PARTITION, job]]
+    part = memory.told[PARTITION, job]
+    memory.nodes.is_whole[0] = memory.whole[part]
+    within = memory.parts[part]
     if ft.find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0) >= 0:
         return False
     return usable_now(memory.nodes) >= size
@@ -298,7 +302,9 @@ def plan(cluster, jobs, memory, job, window):
     """
     nodes, future = memory.nodes, memory.future
     size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[par.RESOLUTION]
-    begin, place, within = now(cluster), 0, memory.parts[memory.told[PARTITION, job]]
+    part, begin, place = memory.told[PARTITION, job], now(cluster), 0
+    within = memory.parts[part]
+    nodes.is_whole[0] = memory.whole[part]
     is_tested = False
     while place < future.counts[ft.PIECES]:
         last = ft.find_open(future, nodes, within, size, begin, limit, place)

@@ -46,15 +46,19 @@ def equal_nodes(cores_per_node: int, processors: int) -> Site:
 def nodes_of_site(site: Site, processors: int) -> Site:
     """Return the site for a machine of its size; PolicyError if it has another.
 
-    A machine may also have one processor for each node.
+    A machine may also have one processor for each node, and may or may not count the nodes that
+    are out of service.
     """
-    if int(site.sizes.sum()) == processors:
+    total, count = int(site.sizes.sum()), len(site.sizes)
+    if processors in (total, total + sum(site.down)):
         return site
-    if len(site.sizes) == processors:
-        return site._replace(sizes=np.ones(processors, dtype=np.int64))
+    if processors in (count, count + len(site.down)):
+        return site._replace(sizes=np.ones(count, dtype=np.int64))
+    others = [f"{sum(site.down):,} in {len(site.down):,} nodes out of service"] * bool(site.down)
+    others += [f"none in {site.future:,} nodes of State=FUTURE"] * bool(site.future)
     raise PolicyError(
-        f"slurm.conf has {site.sizes.sum():,} CPUs in {len(site.sizes):,} nodes, and the machine "
-        f"of the workload has {processors:,} processors"
+        f"slurm.conf has {', '.join([f'{total:,} CPUs in {count:,} nodes', *others])}, and the "
+        f"machine of the workload has {processors:,} processors"
     )
 
 
@@ -83,6 +87,7 @@ def new_memory(
         cycles=np.array([own.is_backfill, False]),
         planned=np.full(count, FOREVER),
         parts=np.stack([bitmap_of(part.nodes, len(own.sizes)) for part in own.partitions]),
+        whole=np.array([own.is_whole or part.is_whole for part in own.partitions]),
         left=np.empty(len(nodes.usable), dtype=np.int64),
         blocked=np.zeros(parts, dtype=np.bool_),
         reserved=np.zeros(parts, dtype=np.int64),
@@ -214,6 +219,14 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
                     f"{trace.name} has jobs; it has {listed(list(places))}"
                 )
             columns[PARTITION, numbers == number] = places[names[number]]
+    closed = np.array([part.is_closed for part in site.partitions])[columns[PARTITION]]
+    if closed.any():
+        job = int(np.argmax(closed))
+        part = site.partitions[columns[PARTITION, job]].name
+        raise PolicyError(
+            f"the partition {part} of slurm.conf has a State in which no job starts, and job {job} "
+            f"of {trace.name} is in it"
+        )
     room = np.array([site.sizes[part.nodes].sum() for part in site.partitions])
     large = trace.jobs.size > room[columns[PARTITION]]
     if large.any():
