@@ -11,8 +11,8 @@ order of arrival: section 8 says that guarantees are generated in arrival order,
 orders do not differ when estimates are exact, as then no job ever moves up. The queue is gone
 through once per instant with early completions; gaps that this leaves wait for the next one.
 
-`bfenv.baselines.conservative_replan` has the plans without guarantees, `bfenv.baselines.shuffling`
-what a random order means.
+`bfenv.baselines.conservative_replan` has the plans without guarantees,
+`bfenv.baselines.queue_order` what a random order means.
 """
 
 from dataclasses import replace
@@ -24,7 +24,13 @@ import numpy as np
 import bfenv.baselines.reservations as rs
 from bfenv.baselines.conservative_replan import replan_policy
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
+from bfenv.baselines.queue_order import (
+    QueueOrder,
+    find_order_or_expression,
+    learn_ends,
+    new_queue_order,
+    sort,
+)
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import finished, now, one_event_at_a_time, waiting, wake_at
 from bfenv.core.errors import PolicyError
@@ -32,7 +38,7 @@ from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.knowledge.priorities import Order, Ranking, check_weight, find_order
+from bfenv.knowledge.priorities import Order, check_weight
 
 
 class Memory(NamedTuple):
@@ -40,16 +46,16 @@ class Memory(NamedTuple):
 
     reservations: rs.Reservations  # the two data structures of Algorithm 9: planned starts, profile
     guarantee: np.ndarray  # (n,) int64 seconds: first reservation; NONE if started on arrival
-    ranking: Ranking
-    stream: np.ndarray  # (1,) int64 state of the random numbers
+    order: QueueOrder
 
 
 @kernel
 def decide(cluster, jobs, memory):
     """Move jobs up after early completions, then treat new jobs by Algorithm 9."""
+    learn_ends(memory.order, cluster, jobs)
     if update(cluster, jobs, memory):
-        count = sort(memory.ranking, memory.stream, cluster, jobs)
-        rs.close_up(memory.reservations, jobs, memory.ranking.line[:count], now(cluster))
+        count = sort(memory.order, cluster, jobs)
+        rs.close_up(memory.reservations, jobs, memory.order.ranking.line[:count], now(cluster))
     admit(cluster, jobs, memory)  # steps 1 and 2
     wake_at(cluster, rs.start_due(memory.reservations, cluster, jobs))  # step 3
 
@@ -99,8 +105,7 @@ def new_memory(
     return Memory(
         rs.new_reservations(jobs, processors),
         np.full(len(jobs.submit), rs.NONE, dtype=np.int64),
-        shuffled_ranking(order, jobs, generator, weight),
-        new_stream(generator),
+        new_queue_order(order, jobs, generator, weight),
     )
 
 
@@ -119,8 +124,8 @@ def conservative(
     """Make a policy of conservative backfilling, with any order of the waiting jobs.
 
     Args:
-        order: A name of `bfenv.knowledge.priorities.ORDERS`. With guarantees, jobs move up in this
-            order; without, they are planned in it.
+        order: A name of `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
+            With guarantees, jobs move up in this order; without, they are planned in it.
         guarantees: If false, every pass plans all jobs from scratch and forgets the reservations
             again.
         weight: Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
@@ -128,7 +133,7 @@ def conservative(
     Raises:
         PolicyError: If an option is out of its range, or the order has no weight.
     """
-    chosen = find_order(order)
+    chosen = find_order_or_expression(order)
     check_choice("guarantees", guarantees, (True, False), error=PolicyError)
     check_weight(weight, chosen)
     if guarantees:

@@ -6,7 +6,7 @@ whose anchor point is now start. Every reservation is forgotten again, so a job 
 any job that sorts before it: unless the order ages, jobs can starve.
 
 `bfenv.baselines.conservative.conservative` makes these policies with any order;
-`bfenv.baselines.shuffling` has what a random order means.
+`bfenv.baselines.queue_order` has what a random order means.
 """
 
 from functools import partial
@@ -14,8 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.queue_order import (
+    QueueOrder,
+    learn_ends,
+    must_see_all,
+    new_queue_order,
+    sort,
+)
 from bfenv.baselines.reservations import place_job
-from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
 from bfenv.core.cluster import may_start, now, start
 from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
@@ -23,7 +29,7 @@ from bfenv.core.kernel import kernel
 from bfenv.core.openings import Openings, forget_fronts, new_openings, note_from_now
 from bfenv.core.policy import Policy
 from bfenv.core.profile import Profile, fits, new_profile, place, rebuild
-from bfenv.knowledge.priorities import Order, Ranking, find_order
+from bfenv.knowledge.priorities import Order, find_order
 
 CHECK_EVERY = 4  # jobs that are placed
 LONG = 256  # waiting jobs from which on remembering how early they may fit is worth its cost
@@ -34,8 +40,7 @@ class Memory(NamedTuple):
 
     profile: Profile
     openings: Openings  # how early classes of jobs may fit beside those that have been placed
-    ranking: Ranking
-    stream: np.ndarray  # (1,) int64 state of the random numbers
+    order: QueueOrder
 
 
 @kernel
@@ -46,8 +51,9 @@ def decide(cluster, jobs, memory):
     not fit need no place. In a long line, the search for a place begins where jobs like this one
     may fit at the earliest.
     """
-    profile, openings, line = memory.profile, memory.openings, memory.ranking.line
-    count = sort(memory.ranking, memory.stream, cluster, jobs)
+    profile, openings, line = memory.profile, memory.openings, memory.order.ranking.line
+    learn_ends(memory.order, cluster, jobs)
+    count = sort(memory.order, cluster, jobs)
     while count > 0 and not may_start(cluster, jobs, line[count - 1]):
         count -= 1
     if count == 0:
@@ -96,8 +102,7 @@ def new_memory(
     return Memory(
         new_profile(min(count, processors), count),
         new_openings(jobs, processors, LONG),
-        shuffled_ranking(order, jobs, generator, weight),
-        new_stream(generator),
+        new_queue_order(order, jobs, generator, weight),
     )
 
 
@@ -121,7 +126,7 @@ def replan_policy(
         summary=summary or f"plans all jobs from scratch at every pass, {order.meaning} first",
         source=source,
         stochastic=order.stochastic,
-        stateful=order.stochastic,  # each pass uses up random numbers
+        stateful=must_see_all(order),
         requested_starts=True,
     )
 

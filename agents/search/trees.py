@@ -31,8 +31,10 @@ LARGEST = 1e12  # numbers are at most this, so that they stay readable
 # What random trees are made of, with weights. A power has a number as its exponent.
 DRAWN = {"+": 2, "-": 2, "*": 4, "/": 4, "**": 2, "min": 1, "max": 1, "<": 0.5, ">": 0.5,
          "log": 1, "sqrt": 1}  # fmt: skip
-# Not those that order jobs by hand, and not the limit, which only a guard sets
-QUANTITIES = tuple(name for name in NAMES if name not in ("submit", "priority", "age_limit"))
+# Not those that order jobs by hand or at random, and not the limit, which only a guard sets
+QUANTITIES = tuple(
+    name for name in NAMES if name not in ("submit", "priority", "age_limit", "random")
+)
 # Those that vary where no users are named
 WITHOUT_USERS = ("size", "estimate", "processors", "wait", "expansion", "tried", "free", "fits")
 

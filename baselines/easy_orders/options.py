@@ -139,7 +139,9 @@ def easy(
         memory=partial(scheduling_pass.new_memory, options=options),
         summary=_summary(options),
         source=head_order.source,
-        stochastic=head_order.stochastic or backfill_order.stochastic,
+        stochastic=(
+            head_order.stochastic or backfill_order.stochastic or scored_pass.uses_random(options)
+        ),
         stateful=(
             predictor is not None
             or shadow_intervals is not None
@@ -199,7 +201,7 @@ def queue(order: str = "fcfs") -> Policy:
 # The published ones -------------------------------------------------------------------------
 
 _PLAIN = "sjf lpt sqf lqf saf lxf wfp3 unicef f1 f2 f3 f4".split()
-_STOCHASTIC_OR_AGED = ("aged-sjf", "aged-random", "random")
+_BACKFILLED = ("lxf-width", "aged-sjf", "aged-random", "random")
 _ZOTKIN = "Zotkin, Keleher and Perkovic 2000, section "
 _TSAFRIR = "Tsafrir, Etsion and Feitelson 2007"
 _SOURCES = {
@@ -216,7 +218,7 @@ def _published(name: str, policy: Policy, source: str = "", summary: str = "") -
 
 POLICIES = (
     *(_published(order, queue(order)) for order in _PLAIN),
-    *(_published(f"easy-{order}", easy(order)) for order in (*_PLAIN, *_STOCHASTIC_OR_AGED)),
+    *(_published(f"easy-{order}", easy(order)) for order in (*_PLAIN, *_BACKFILLED)),
     *(
         _published(
             f"easy-sjf-shadow{intervals}",

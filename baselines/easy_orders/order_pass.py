@@ -288,7 +288,8 @@ def new_memory(
     if two_orders:
         in_backfill = p.new_ranking(backfill, jobs, generator, options.weight)
         in_backfill = in_backfill._replace(duration=predictions.duration)
-        if order.stochastic and backfill.stochastic:
+        by_name = p.EXPRESSION not in (order.code, backfill.code)
+        if by_name and order.stochastic and backfill.stochastic:
             in_backfill = in_backfill._replace(number=queue.number)  # one number for each job
     if has_deadlines:
         queue = queue._replace(deadline=np.full(count, FOREVER), dynamic=np.array([True]))

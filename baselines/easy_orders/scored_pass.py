@@ -34,7 +34,7 @@ from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow_of_room
 from bfenv.knowledge.best_score import Scores, find_best, new_scores, write_firsts
-from bfenv.knowledge.expression_program import parse_expression, score_jobs
+from bfenv.knowledge.expression_program import draws_numbers, parse_expression, score_jobs
 from bfenv.knowledge.priorities import EXPRESSION
 
 
@@ -241,11 +241,21 @@ def run(cluster, jobs, truth, memory):
         decide(cluster, jobs, memory)
 
 
+def _expressions(options: Options) -> list[str]:
+    orders = options.order, options.backfill
+    texts = [order.formula for order in orders if order.code == EXPRESSION]
+    return texts + [text for text in (options.backfill_estimate, options.keep) if text]
+
+
 def uses_history(options: Options) -> bool:
     """Whether a policy must see every pass, to learn from what has ended."""
-    texts = [each.formula for each in (options.order, options.backfill) if each.code == EXPRESSION]
-    texts += [text for text in (options.backfill_estimate, options.keep) if text]
-    return options.guard is not None or any(parse_expression(text).learns[0] for text in texts)
+    learns = (parse_expression(text).learns[0] for text in _expressions(options))
+    return options.guard is not None or any(learns)
+
+
+def uses_random(options: Options) -> bool:
+    """Whether a policy draws random numbers for its expressions."""
+    return any(map(draws_numbers, _expressions(options)))
 
 
 def new_memory(
@@ -273,13 +283,19 @@ def new_memory(
     belief = new_scores(options.backfill_estimate, jobs)
     keep = new_scores(options.keep, jobs)
     programs = [each.program for each in (queue, backfill, belief, keep)]
+    history = h.new_user_history(jobs)
+    if uses_random(options):
+        rankings = zip((easy.queue, easy.backfill), orders, strict=True)
+        drawn = [r.number for r, o in rankings if o.stochastic and o.code != EXPRESSION]
+        # one number for each job, whatever reads it
+        history.random[:] = drawn[0] if drawn else generator.random(len(jobs.submit))
     return Memory(
         easy,
         queue,
         backfill,
         belief,
         keep,
-        history=h.new_user_history(jobs),
+        history=history,
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         uses_expression=np.array([*scored, believes, options.keep is not None]),
         uses_history=np.array([uses_history(options)]),

@@ -403,4 +403,5 @@ def history_of(state, tables, i):
         state.user_jobs[i, 1],
         state.counters[i, AGE_LIMIT : AGE_LIMIT + 1],
         state.counters[i, COUNTED_FREE : COUNTED_FREE + 1],
+        tables.order_number[0, :0],  # none are drawn
     )

@@ -14,6 +14,7 @@ import bfenv.envs.batch_state as at
 import bfenv.knowledge.expression_program as xp
 from bfenv.baselines.queue_order import find_order_or_expression
 from bfenv.core.cluster import now, waiting
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.envs.batch_state import columns_of, history_of
@@ -57,6 +58,8 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
         codes, oldest = [SJF, SQF, LXF], window // 4
     elif order != "oldest":
         found = find_order_or_expression(order, "window_order", WINDOW_ORDERS)
+        if found.stochastic:
+            raise PolicyError(f"window_order must not draw random numbers, got {order!r}")
         codes, weight, oldest = [found.code], found.weight, 1
         if found.code == EXPRESSION:
             expression = xp.pack_program(xp.parse_expression(order, "window_order"))

@@ -29,8 +29,9 @@ LOWEST = {  # of the quantities; 1 for all others
     h.TRIED: 0.0,
     h.FREE: 0.0,
     h.FITS: 0.0,
+    h.RANDOM: 0.0,
 }
-HIGHEST = {h.ACCURACY: 1.0, h.TRIED: 1.0, h.FITS: 1.0}  # infinite for all others
+HIGHEST = {h.ACCURACY: 1.0, h.TRIED: 1.0, h.FITS: 1.0, h.RANDOM: 1.0}  # infinite for all others
 
 
 class Range(NamedTuple):

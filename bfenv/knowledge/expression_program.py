@@ -112,10 +112,15 @@ def _parse(text: str, option: str) -> Program:
         changes=np.array([bool(loaded - FIXED)]),
         counts=np.array([h.USER_QUEUED in loaded, h.USER_RUNNING in loaded]),
         learns=np.array([bool(loaded & LEARNT)]),
-        by_age=np.array([goes in (FALLS, STAYS) and h.SUBMIT not in loaded]),
+        by_age=np.array([goes in (FALLS, STAYS) and not loaded & {h.SUBMIT, h.RANDOM}]),
         varies=np.array([bool(loaded & (LEARNT | {h.TRIED}))]),
         limited=np.array([h.AGE_LIMIT in loaded]),
     )
+
+
+def draws_numbers(text: str | None) -> bool:
+    """Tell whether an expression, which can be read, has the quantity `random`."""
+    return text is not None and h.RANDOM in _quantities(read_expression(text))
 
 
 def _compile(tree: Node) -> tuple[list[list[Instruction]], int, int]:

@@ -77,8 +77,8 @@ class Order(NamedTuple):
     weight: float = 0.0  # default weight of a second's delay, 1/s; 0 for an order without
 
 
-FCFS, LCFS, SJF, LPT, SQF, LQF, SAF, LAF, SRF, LRF, LXF, SXF = range(12)
-WFP3, UNICEF, F1, F2, F3, F4, RANDOM, RANDOM_SJF, AGED_SJF, AGED_RANDOM, EXPRESSION = range(12, 23)
+FCFS, LCFS, SJF, LPT, SQF, LQF, SAF, LAF, SRF, LRF, LXF, LXF_WIDTH, SXF = range(13)
+WFP3, UNICEF, F1, F2, F3, F4, RANDOM, RANDOM_SJF, AGED_SJF, AGED_RANDOM, EXPRESSION = range(13, 24)
 
 _SHMUELI = "Shmueli 2003, chapter 2"
 _LELONG = "Lelong, Reis and Trystram 2017"
@@ -102,6 +102,14 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
             Order("srf", SRF, "smallest estimate / size", "e / n", _LELONG),
             Order("lrf", LRF, "largest estimate / size", "-e / n", _LELONG),
             Order("lxf", LXF, "largest slowdown so far", "-(w + e) / e", _CHIANG, True),
+            Order(
+                "lxf-width",
+                LXF_WIDTH,
+                "largest slowdown so far / size",
+                "-(w + e) / (e n)",
+                _ZOTKIN + "5.1, equation (2)",
+                True,
+            ),
             Order("sxf", SXF, "smallest slowdown so far", "(w + e) / e", _LELONG, True),
             Order("wfp3", WFP3, "largest (wait / estimate)^3 x size", "-(w / e)^3 n", _TANG, True),
             Order(
@@ -196,7 +204,8 @@ def new_ranking(
     deadlines or an age limit the order depends on the clock: replace `dynamic` as well.
     """
     count = len(jobs.submit)
-    number = generator.random(count if order.stochastic else 0)
+    draws = order.stochastic and order.code != EXPRESSION
+    number = generator.random(count if draws else 0)
     if order.code == EXPRESSION:
         number = np.full(count, np.nan)  # not scored yet
     if order.code == UNICEF:
@@ -255,7 +264,8 @@ def formula(code, w, e, n, s, number, weight):
     the trace; serial jobs, whose log2 n is 0, come first in UNICEF. Zotkin et al. do not say which
     end of u / e comes first: here the larger, so that short jobs tend to, and as in their aged
     criteria, which grow with the delay and so must be served largest first. In those, weight x now
-    is the same for all jobs and left out.
+    is the same for all jobs and left out. Nor do they say which end of slowdown / width comes
+    first: here the largest, as in LXF, to which their metric adds the width.
     """
     if code == FCFS:
         return float(s)
@@ -281,6 +291,8 @@ def formula(code, w, e, n, s, number, weight):
         return -((w + e) / e)
     if code == SXF:
         return (w + e) / e
+    if code == LXF_WIDTH:
+        return -((w + e) / (float(e) * n))
     if code == WFP3:
         stretch = w / e
         return -(stretch * stretch * stretch * n)

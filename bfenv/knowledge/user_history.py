@@ -18,6 +18,8 @@ the same for all jobs. A policy with a guard renews it in each pass (`note_age_l
 
 Free processors are those at the moment when an order is computed (`count_jobs`): a policy does that
 once in a pass, before its first start; the environment does it for its window after each action.
+
+Random numbers stand here as well: a policy draws one for each job from its seed.
 """
 
 import math
@@ -66,13 +68,14 @@ QUANTITIES = (
     Quantity("age_limit", "s", "limit of the guard on the wait; without a guard, longer than any"),
     Quantity("free", "processors", "free processors as the order is computed"),
     Quantity("fits", "-", "1 if the job needs no more than the free processors, else 0"),
+    Quantity("random", "-", "random number of the job in [0, 1), drawn by the seed", fixed=True),
 )
 NAMES = tuple(quantity.name for quantity in QUANTITIES)
 (
     SUBMIT, SIZE, ESTIMATE, PRIORITY, MACHINE_SIZE, WAIT, EXPANSION, PREDICTION,
     PREDICTED_EXPANSION, USER_RUNTIME, SAME_ESTIMATE_RUNTIME, SAME_SIZE_RUNTIME, LAST_RUNTIME,
     PREVIOUS_RUNTIME, LIKELY_RUNTIME, ACCURACY, USER_QUEUED, USER_RUNNING, USER_ENDED, TRIED,
-    AGE_LIMIT, FREE, FITS,
+    AGE_LIMIT, FREE, FITS, RANDOM,
 ) = range(len(NAMES))  # fmt: skip
 
 
@@ -98,6 +101,7 @@ class UserHistory(NamedTuple):
     running: np.ndarray  # (users,) int64 jobs, the same
     age_limit: np.ndarray  # (1,) int64 seconds; FOREVER without a guard
     free: np.ndarray  # (1,) int64 processors, see `count_jobs`
+    random: np.ndarray  # (n,) float64 in [0, 1); zeros where nothing is drawn
 
 
 def new_user_history(jobs: Jobs) -> UserHistory:
@@ -117,6 +121,7 @@ def new_user_history(jobs: Jobs) -> UserHistory:
         running=np.zeros(users, dtype=np.int64),
         age_limit=np.full(1, FOREVER),
         free=np.zeros(1, dtype=np.int64),
+        random=np.zeros(count),
     )
 
 
@@ -275,6 +280,8 @@ def quantity(history, cluster, jobs, job, which):
         return float(history.free[0])
     if which == FITS:
         return 1.0 if jobs.size[job] <= history.free[0] else 0.0
+    if which == RANDOM:
+        return history.random[job]
     if which == TRIED:
         return 1.0 if cluster.trial_start[job] >= 0 else 0.0
     if which == USER_QUEUED:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import bfenv
+from bfenv.baselines.conservative import conservative
 from bfenv.baselines.easy_orders import easy, queue
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Outage
@@ -55,6 +56,39 @@ def test_it_equals_the_written_order(crowd, expression, order):
     assert starts(crowd, queue(expression)) == starts(crowd, queue(order))
     one = easy("fcfs", backfill=expression)
     assert starts(crowd, one) == starts(crowd, easy("fcfs", backfill=order))
+
+
+RANDOM_TWINS = {
+    "0 + random": "random",
+    "-random / estimate": "random-sjf",
+    f"submit / {DAY} - random": "aged-random",
+}
+
+
+def seeded(trace, *policies):
+    """The starts that policies make with one seed, without repetition."""
+    return {tuple(bfenv.simulate(trace, policy, 7).check().start.tolist()) for policy in policies}
+
+
+@pytest.mark.parametrize(("expression", "order"), RANDOM_TWINS.items())
+def test_random_numbers(crowd, expression, order):
+    """`random` is the number of each job that a random order draws from the same seed."""
+    assert len(seeded(crowd, easy(expression), easy(order))) == 1
+    assert len(seeded(crowd, easy("fcfs", expression), easy("fcfs", order))) == 1
+    assert len(seeded(crowd, easy(order, expression), easy(expression, order), easy(order))) == 1
+    for guarantees in (True, False):
+        twins = (conservative(text, guarantees) for text in (expression, order))
+        assert len(seeded(crowd, *twins)) == 1
+    assert easy(expression).stochastic and easy("fcfs", keep="4 * random").stochastic
+    assert len(seeded(crowd, easy("estimate * random"), easy("estimate"))) == 2
+
+
+@pytest.mark.parametrize(("expression", "order"), TWINS.items())
+@pytest.mark.parametrize("guarantees", [True, False])
+def test_conservative(crowd, expression, order, guarantees):
+    """So do the orders of conservative backfilling, with and without guarantees."""
+    one, two = (conservative(text, guarantees) for text in (expression, order))
+    assert starts(crowd, one) == starts(crowd, two)
 
 
 @given(small_traces(jobs=10))

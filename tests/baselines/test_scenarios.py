@@ -61,6 +61,7 @@ SCENARIOS = {
     "easy-lqf": [0, 18, 10, 12, 12],  # 3 passes 1, which starts at 18 all the same
     "easy-saf": LEAST_DEMAND,
     "easy-lxf": [0, 12, 10, 12, 20],
+    "easy-lxf-width": LEAST_DEMAND,  # at 10: 2.8 and 1.3 for 3, 2; at 16: 1.4 and 1 for 1, 4
     "easy-wfp3": SHORTEST,
     "easy-unicef": LEAST_DEMAND,
     "easy-f1": EASY,

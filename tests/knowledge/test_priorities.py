@@ -191,3 +191,36 @@ def test_every_order_says_what_it_is_and_where_it_comes_from():
     assert [order.name for order in p.ORDERS.values()] == list(p.ORDERS)
     assert [order.code for order in p.ORDERS.values()] == list(range(len(p.ORDERS)))
     assert all(order.meaning and order.formula and order.source for order in p.ORDERS.values())
+
+
+def test_slowdown_by_width():
+    """Section 5.1 of Zotkin et al. 2000: its two jobs, of equal area and end, are equally urgent."""
+    width = p.find_order("lxf-width").code
+    narrow, wide = ((1000, 100, 1), (1090, 10, 10))  # delay, length, width
+    urgency = [
+        -p.formula(width, delay, length, size, 0, 0.0, 0.0)
+        for delay, length, size in (narrow, wide)
+    ]
+    assert urgency == [11.0, 11.0]
+
+
+@given(
+    weight=st.sampled_from([1e-6, 1e-4, 0.01]),
+    shortest=st.integers(1, 1000),
+    longer=st.integers(0, 10**6),
+    others=st.integers(0, 10**6),
+)
+def test_no_new_job_gets_ahead_after_the_bound(weight, shortest, longer, others):
+    """Zotkin et al. 2000, section 8: the delay after which is (r - r_min) / (weight r_min r)."""
+    length = shortest + longer
+    bound = (length - shortest) / (weight * shortest * length)
+    delay = int(bound) + 1
+    aged = p.find_order("aged-sjf").code
+
+    def criterion(submit, estimate):
+        return p.formula(aged, 0, estimate, 1, submit, 0.0, weight)
+
+    assert criterion(0, length) < criterion(delay, shortest + others)
+    before = int(bound * 0.99) - 1
+    if before >= 0:
+        assert criterion(0, length) > criterion(before, shortest)

@@ -76,6 +76,7 @@ DESCENDING: dict[str, Callable[[View], float]] = {
     "laf": lambda job: job.length * job.size,
     "lrf": lambda job: Fraction(job.length, job.size),
     "lxf": lambda job: Fraction(job.delay + job.length, job.length),
+    "lxf-width": lambda job: Fraction(job.delay + job.length, job.length * job.size),
     "wfp3": lambda job: cube(job.delay / job.length) * job.size,
     "unicef": lambda job: job.delay / (max(log2(job.size), 1e-20) * job.length),
     "random-sjf": lambda job: job.number / job.length,
