@@ -11,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.cons_rs import CONS_RS, cons_rs, expect, finish, prepare, search
+from bfenv.baselines.cons_rs import CHOICES, CONS_RS, cons_rs, expect, finish, prepare, search
 from bfenv.baselines.conservative import CONSERVATIVE
 from bfenv.core.cluster import waiting
+from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from tests.baselines.test_conservative import EVENT_ORDERS, make, numbers, rows, starts
 from tests.baselines.test_reservations import many_at_once, overloaded
@@ -53,6 +54,47 @@ def test_it_equals_its_naive_version(event_order, data, iterations, seed):
     assert result.start.tolist() == expected
 
 
+def shortest_first(jobs):
+    """Sort keys of the naive version by estimates."""
+    return lambda queue, now: {job: jobs[job].estimate for job in queue}
+
+
+@given(
+    trace=small_traces(jobs=10, requested_starts=True),
+    seed=st.integers(0, 99),
+    choice=st.sampled_from(CHOICES),
+    weights=st.sampled_from([(1, 1), (1, 0), (0, 1), (3, 1)]),
+    order=st.sampled_from(["fcfs", "sjf", "estimate + 0 * wait"]),
+)
+@settings(max_examples=200)
+def test_options(trace, seed, choice, weights, order):
+    """Weights of the criteria, the choice of the job and the order are as in the naive version."""
+    policy = cons_rs(5, None, *weights, choice, order)
+    jobs, draw = rows(trace), numbers(np.random.default_rng(seed)).__next__
+    keys = naive.by_arrival if order == "fcfs" else shortest_first(jobs)
+    expected = naive.random_search(
+        jobs, trace.processors, draw, 5, keys=keys, weights=weights, choice=choice
+    )
+    assert bfenv.simulate(trace, policy, seed).check().start.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": None}, "needs a number of iterations or limit_ms"),
+        ({"iterations": -1}, "iterations"),
+        ({"limit_ms": 0}, "limit_ms"),
+        ({"wait_weight": -1}, "wait_weight"),
+        ({"wait_weight": 0, "slowdown_weight": 0}, "must not both be 0"),
+        ({"choice": "longest"}, "choice"),
+        ({"order": "sfj"}, "order: unknown order 'sfj'; known are"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(PolicyError, match=message):
+        cons_rs(**options)
+
+
 @given(small_traces(jobs=10, requested_starts=True), st.integers(0, 9))
 @settings(max_examples=50)
 def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
@@ -90,12 +132,18 @@ def test_without_iterations_it_is_conservative_backfilling(trace):
     assert starts(cons_rs(0), trace) == starts(CONSERVATIVE, trace)
 
 
-def test_a_time_limit_takes_the_place_of_the_number_of_iterations(monkeypatch):
-    """Here each reading of the clock is a millisecond after the one before."""
-    clock = SimpleNamespace(perf_counter=(second / 1000 for second in count()).__next__)
-    monkeypatch.setattr(sys.modules[cons_rs.__module__], "time", clock)
-    assert starts(cons_rs(limit_ms=20), blocked()) == [0, 7, 5, 4]
-    assert 0.02 < clock.perf_counter() < 0.1
+def test_a_search_ends_with_its_moves_or_its_time(monkeypatch):
+    """Whichever comes first. Each reading of the clock, one for five moves, takes a millisecond."""
+
+    def readings(iterations, limit):
+        clock = SimpleNamespace(perf_counter=(second / 1000 for second in count()).__next__)
+        monkeypatch.setattr(sys.modules[cons_rs.__module__], "time", clock)
+        assert starts(cons_rs(iterations, limit_ms=limit), blocked()) == [0, 7, 5, 4]
+        return round(1000 * clock.perf_counter())
+
+    assert readings(20, 1000) == readings(20, 20) < 20 < readings(None, 20) < 100
+    assert readings(20, 2) < readings(20, 20)
+    assert readings(1000, 20) == readings(None, 20)
 
 
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln"])

@@ -194,7 +194,7 @@ def test_every_order_says_what_it_is_and_where_it_comes_from():
 
 
 def test_slowdown_by_width():
-    """Section 5.1 of Zotkin et al. 2000: its two jobs, of equal area and end, are equally urgent."""
+    """Zotkin et al. 2000, section 5.1: its two jobs, of equal area and end, are equally urgent."""
     width = p.find_order("lxf-width").code
     narrow, wide = ((1000, 100, 1), (1090, 10, 10))  # delay, length, width
     urgency = [

@@ -116,37 +116,65 @@ def by_arrival(queue, now):
 class RandomSearch(WithGuarantees):
     """Moves of random jobs after each re-placement, undone if the plan is not better."""
 
-    def __init__(self, jobs, processors, draw, iterations, event_order):
-        super().__init__(jobs, processors, by_arrival, event_order)
+    def __init__(self, jobs, processors, draw, iterations, event_order, keys, weights, choice):
+        super().__init__(jobs, processors, keys, event_order)
         self.draw = draw
         self.iterations = iterations
+        self.weights = weights
+        self.choice = choice
 
     def replace(self, now):
         super().replace(now)
         waiting = sorted(self.reserved)
         if len(waiting) < 2:
             return
+        keys = self.keys(self.machine.queue, now)
+        line = sorted(waiting, key=lambda job: (keys[job], job))
         expected = self.expect(waiting)
         for _ in range(self.iterations):
-            job = waiting[self.draw() % len(waiting)]
+            job = self.choose(waiting, self.draw())
             before = dict(self.reserved)
             del self.reserved[job]
-            self.close_up([other for other in waiting if other != job], now)
+            self.close_up([other for other in line if other != job], now)
             self.reserved[job] = self.machine.anchor_point(job, now, self.reserved)
             new = self.expect(waiting)
-            if all(expected) and sum(map(Fraction, new, expected)) < 2:
+            if (
+                all(expected)
+                and sum(
+                    weight * (Fraction(after) / before_ - 1)
+                    for weight, after, before_ in zip(self.weights, new, expected, strict=True)
+                )
+                < 0
+            ):
                 expected = new
             else:
                 self.reserved = before
 
-    def expect(self, waiting):
+    def choose(self, waiting, number):
+        """Where a number of 1 .. 2**31 - 2 falls on the line of all waits or slowdowns."""
+        delays, slowdowns = self.delays(waiting), self.slowdowns(waiting)
+        if self.choice == "uniform" or not sum(delays):
+            return waiting[number % len(waiting)]
+        shares = delays if self.choice == "wait" else slowdowns
+        place, below = Fraction(number, 2**31) * sum(shares), 0
+        for job, share in zip(waiting, shares, strict=True):
+            below += share
+            if place < below:
+                return job
+        raise AssertionError("a number is below 2**31")
+
+    def delays(self, waiting):
+        return [self.reserved[job] - self.machine.jobs[job].submit for job in waiting]
+
+    def slowdowns(self, waiting):
         jobs = self.machine.jobs
-        delays = [self.reserved[job] - jobs[job].submit for job in waiting]
-        slowdowns = [
+        return [
             Fraction(delay + jobs[job].estimate, jobs[job].estimate)
-            for job, delay in zip(waiting, delays, strict=True)
+            for job, delay in zip(waiting, self.delays(waiting), strict=True)
         ]
-        return sum(delays), sum(slowdowns)
+
+    def expect(self, waiting):
+        return sum(self.delays(waiting)), sum(self.slowdowns(waiting))
 
 
 def simulate(jobs, processors, scheduler, event_order, idle=True):
@@ -193,7 +221,10 @@ def replan(jobs, processors, keys, event_order="standard", idle=True):
     return simulate(jobs, processors, scheduler, event_order, idle)
 
 
-def random_search(jobs, processors, draw, iterations, event_order="standard"):
+def random_search(
+    jobs, processors, draw, iterations, event_order="standard", keys=by_arrival, weights=(1, 1),
+    choice="uniform",
+):  # fmt: skip
     """`draw()` gives the random number that chooses the next job."""
-    scheduler = RandomSearch(jobs, processors, draw, iterations, event_order)
+    scheduler = RandomSearch(jobs, processors, draw, iterations, event_order, keys, weights, choice)
     return simulate(jobs, processors, scheduler, event_order)
