@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any, Protocol, overload
 
@@ -29,8 +28,8 @@ from bfenv.baselines import (
 from bfenv.baselines.easy_orders import options as easy_orders
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.policy_names import family_name
-from bfenv.baselines.slurm import site
 from bfenv.core import simulator
+from bfenv.core.distributions import load_offer, offers
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import import_object, parse_name, read_value
@@ -56,7 +55,7 @@ class PolicyFile(Protocol):
 # Every file with policies, in the order of the tables that list them; a new one is added here.
 FILES: tuple[PolicyFile, ...] = (
     fcfs, easy, easy_orders, conservative, conservative_replan, cons_rs, figure2, speculative,
-    los, selective, slack, site, rlscheduler,
+    los, selective, slack, rlscheduler,
 )  # fmt: skip
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}
@@ -64,6 +63,8 @@ ALL: Mapping[str, Policy] = MappingProxyType(
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {family_name(family): family for file in FILES for family in file.FAMILIES}
 )
+GROUP = "bfenv.policies"  # of entry points
+ELSEWHERE = {"slurm": "site"}  # the distributions of bfenv that have the others, by name
 _registered: dict[str, Policy] = {}  # by `policy`, in this process
 
 
@@ -110,7 +111,7 @@ def policy(
     if function is None:
         return partial(policy, **options)
     made = make_policy(function, **options)
-    known = policies().get(made.name)
+    known = _listed(made.name)
     if known is not None and not (made.name in _registered and place_of(known) == place_of(made)):
         raise PolicyError(f"another policy has the name {made.name!r}; pass name=...")
     _registered[made.name] = made
@@ -118,16 +119,39 @@ def policy(
 
 
 def policies() -> Mapping[str, Policy]:
-    """Return the policies by name: the baselines, then those registered by `policy`.
+    """Return the policies by name: bfenv's own, then those registered by `policy`.
 
-    Policies of installed packages are imported when `find_policy` is asked for them by name.
+    bfenv's own are the baselines, and those of its other distributions that are installed. Policies
+    of other packages are imported when `find_policy` is asked for them by name.
 
     Examples:
         >>> import bfenv
         >>> bfenv.policies()["easy"].source
         'Lifka 1995; Shmueli 2003, Algorithm 8'
     """
-    return MappingProxyType({**ALL, **_registered})
+    return MappingProxyType({**own_policies(), **_registered})
+
+
+def _listed(name: str) -> Policy | None:
+    """Return the policy of `policies` that has a name, without importing the others; or None."""
+    if name in ELSEWHERE and name in offers(GROUP):
+        return _of_distribution(name)
+    return _registered.get(name) or ALL.get(name)
+
+
+@cache
+def own_policies() -> Mapping[str, Policy]:
+    """Return the baselines and the policies of bfenv's installed distributions, by name."""
+    return MappingProxyType(
+        ALL | {name: _of_distribution(name) for name in ELSEWHERE if name in offers(GROUP)}
+    )
+
+
+@cache
+def _of_distribution(name: str) -> Policy:
+    """Return a policy of ELSEWHERE, which its family makes without options."""
+    made: Policy = _installed(name)()
+    return made
 
 
 def families() -> Mapping[str, Family]:
@@ -136,7 +160,7 @@ def families() -> Mapping[str, Family]:
     Raises:
         PolicyError: If an installed package offers what cannot be imported.
     """
-    installed = {name: _installed(name) for name in _entry_points()}
+    installed = {name: _installed(name) for name in offers(GROUP)}
     return MappingProxyType(
         {**FAMILIES, **{name: found for name, found in installed.items() if callable(found)}}
     )
@@ -177,10 +201,10 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
     name, options = parse_name(policy, PolicyError)
     if options or policy.rstrip().endswith(")"):
         return _from_family(policy, name, options)
-    if name in policies():
-        return policies()[name]
+    if (listed := _listed(name)) is not None:
+        return listed
     prefix, colon, rest = name.partition(":")
-    if colon and prefix in _entry_points():
+    if colon and prefix in offers(GROUP):
         found = _installed(prefix)(rest)
         if isinstance(found, Policy):
             return found
@@ -188,12 +212,11 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         found = import_object(name, PolicyError) if colon else _named(name)
     if isinstance(found, Policy):
         return replace(found, name=name) if colon else found
-    if colon and prefix not in _entry_points():
+    if colon and prefix not in offers(GROUP):
         return make_policy(found, name=name)
-    parameters = inspect.signature(found).parameters
-    if all(parameter.default is not parameter.empty for parameter in parameters.values()):
+    if _has_defaults(found):
         return _from_family(policy, name, {})
-    example = next(iter(parameters))
+    example = next(iter(inspect.signature(found).parameters))
     raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")
 
 
@@ -204,17 +227,17 @@ def _named(name: str) -> Any:
     if found is None and os.path.isfile(f"{module}.py"):
         raise PolicyError(f"unknown policy {name!r}; {module}.py is here: write {module}:OBJECT")
     if found is None:
-        raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *_entry_points()})
+        raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *offers(GROUP), *ELSEWHERE})
     return found
 
 
 def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Policy:
     """Return the policy that a family makes of options as they were written."""
-    if name in policies() and name not in FAMILIES:
-        known = ", ".join({**FAMILIES, **_entry_points()})
+    if name not in {**FAMILIES, **offers(GROUP)} and _listed(name) is not None:
+        known = ", ".join([*FAMILIES, *offers(GROUP)])
         raise PolicyError(f"{name} has no options; the names with options are {known}")
     prefix, colon, rest = name.partition(":")
-    if colon and prefix in _entry_points():
+    if colon and prefix in offers(GROUP):
         family = _installed(prefix)(rest)
         if isinstance(family, Policy):
             raise PolicyError(f"{name} has no options")
@@ -242,15 +265,17 @@ def _kind(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-@cache
-def _entry_points() -> Mapping[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group="bfenv.policies")}
-
-
 def _installed(name: str) -> Any:
     """Return what an installed package offers under a name; None if there is nothing."""
-    entry = _entry_points().get(name)
-    return import_object(entry.value, PolicyError) if entry else None
+    return load_offer(GROUP, name, ELSEWHERE.get(name, ""), f"the policy {name}", PolicyError)
+
+
+def _has_defaults(family: Any) -> bool:
+    """Return whether a family needs no options; a Policy is none."""
+    if isinstance(family, Policy) or not callable(family):
+        return False
+    parameters = inspect.signature(family).parameters.values()
+    return all(parameter.default is not parameter.empty for parameter in parameters)
 
 
 def simulate(

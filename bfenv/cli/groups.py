@@ -1,37 +1,46 @@
 """Groups of commands whose help imports no more than it shows."""
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from bfenv.cli.options import Once
+from bfenv.core.distributions import is_installed, load_offer, offers
+
+
+class Summary(NamedTuple):
+    """What a command is for, and the distribution of bfenv that has it."""
+
+    text: str
+    extra: str = ""  # a key of PACKAGES; "" for bfenv itself
+
 
 # In the order a newcomer needs them: compare, operate, research.
 MENU = {
-    "evaluate": "Compare policies on the same jobs.",
-    "gantt": "Draw a Gantt chart of one policy, or of two on the same jobs.",
-    "report": "Report what another policy would do to your users.",
-    "apply": "Bring an order to a live Slurm.",
-    "when": "Say when jobs will start, and how sure that is.",
-    "workloads": "List workloads; show, fetch, import or schedule one.",
-    "train": "Train an agent: evolve a small score.",
-    "search": "Search for an order of EASY that beats EASY.",
-    "record": "Record a policy or an agent as a data set of Minari.",
-    "evolve-task": "Write a task for OpenEvolve and services like it.",
-    "leaderboard": "Compare policies and agents on frozen suites of traces.",
-    "check": "Find faults in your own policy.",
-    "agents": "List agents; show one, make one, or prepare one for the Hub.",
-    "warm": "Compile the environment and the common policies.",
+    "evaluate": Summary("Compare policies on the same jobs."),
+    "gantt": Summary("Draw a Gantt chart of one policy, or of two on the same jobs."),
+    "report": Summary("Report what another policy would do to your users."),
+    "apply": Summary("Bring an order to a live Slurm."),
+    "when": Summary("Say when jobs will start, and how sure that is."),
+    "workloads": Summary("List workloads; show, fetch, import or schedule one."),
+    "train": Summary("Train an agent: evolve a small score."),
+    "search": Summary("Search for an order of EASY that beats EASY."),
+    "record": Summary("Record a policy or an agent as a data set of Minari."),
+    "evolve-task": Summary("Write a task for OpenEvolve and services like it."),
+    "leaderboard": Summary("Compare policies and agents on frozen suites of traces."),
+    "check": Summary("Find faults in your own policy."),
+    "agents": Summary("List agents; show one, make one, or prepare one for the Hub."),
+    "warm": Summary("Compile the environment and the common policies."),
 }
 # Behind the commands of the menu: the first word is one of these, the last one is the module.
 BEHIND = {
-    "evaluate policies": "List the policies.",
-    "evaluate bound": "Show how far EASY is from the best possible schedule.",
-    "report whatif": "Compare variants of your site side by side.",
-    "train curves": "Draw the learning curves of trainings.",
-    "check conformance": "Test EASY or conservative backfilling with small cases.",
+    "evaluate policies": Summary("List the policies."),
+    "evaluate bound": Summary("Show how far EASY is from the best possible schedule."),
+    "report whatif": Summary("Compare variants of your site side by side."),
+    "train curves": Summary("Draw the learning curves of trainings."),
+    "check conformance": Summary("Test EASY or conservative backfilling with small cases."),
 }
 COMMANDS = MENU | BEHIND
 
@@ -50,7 +59,8 @@ class Group(TyperGroup):
 class AllCommands(Group):
     """The commands of bfenv; the module of a command is imported when it is needed.
 
-    The module has a function by the name of the command, or an `app` of commands.
+    The module has a function by the name of the command, or an `app` of commands. Those of other
+    distributions are found by entry points of the group "bfenv.commands".
     """
 
     def __init__(self, **attributes: Any) -> None:
@@ -60,9 +70,11 @@ class AllCommands(Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name, or None."""
-        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+        if self.commands.get(cmd_name) is None:
+            if cmd_name not in COMMANDS and cmd_name not in offers("bfenv.commands"):
+                return None
             self.commands[cmd_name] = load_command(cmd_name)
-        return self.commands.get(cmd_name)
+        return self.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return name, command and the other arguments; two words may name a command."""
@@ -72,21 +84,38 @@ class AllCommands(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the menu without importing its commands."""
+        """List the menu without importing its commands; those that are not installed come last."""
+        missing: dict[str, list[tuple[str, str]]] = {}
+        lines = []
+        for name, (text, extra) in MENU.items():
+            own = lines if not extra or is_installed(extra) else missing.setdefault(extra, [])
+            own.append((name, text))
         with formatter.section("Commands"):
-            formatter.write_dl(list(MENU.items()))
+            formatter.write_dl(lines)
+        for extra, others in missing.items():
+            with formatter.section(f'Commands after pip install "bfenv[{extra}]"'):
+                formatter.write_dl(others)
 
 
 def load_command(name: str) -> Any:
-    """Import a command; its help lists the commands behind it."""
+    """Import a command; its help lists the commands behind it.
+
+    Raises NotInstalledError if it is one of a distribution of bfenv that is not installed.
+    """
     word = name.split()[-1].replace("-", "_")
-    module = import_module(f"bfenv.cli.{word}")
-    commands = getattr(module, "app", None)
-    if commands is None:
+    extra = COMMANDS[name].extra if name in COMMANDS else None
+    if extra == "":
+        module = import_module(f"bfenv.cli.{word}")
+        command = getattr(module, "app", None) or getattr(module, word)
+    else:
+        offer = name.replace(" ", ".")
+        command = load_offer("bfenv.commands", offer, extra or "", f"`bfenv {name}`")
+    if not isinstance(command, typer.Typer):
         commands = typer.Typer(add_completion=False, rich_markup_mode=None)
-        commands.command(name, cls=Once)(getattr(module, word))
-    command = typer.main.get_command(commands)
-    behind = {other: text for other, text in BEHIND.items() if other.startswith(f"{name} ")}
+        commands.command(name, cls=Once)(command)
+        command = commands
+    command = typer.main.get_command(command)
+    behind = {other: text for other, (text, _) in BEHIND.items() if other.startswith(f"{name} ")}
     if behind:
         lines = (f"  bfenv {other}\n    {text}" for other, text in behind.items())
         command.epilog = "\n".join(("\b", "More:", *lines))

@@ -12,8 +12,8 @@ from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
 from bfenv.core.text import counted
-from bfenv.evaluation.page.as_it_ran import COLUMNS as CALIBRATION
-from bfenv.evaluation.page.as_it_ran import calibration_lines
+from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
+from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 

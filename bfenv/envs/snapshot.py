@@ -13,7 +13,6 @@ from gymnasium.error import ResetNeeded
 
 import bfenv.envs.batch_state as at
 import bfenv.knowledge.runtime_sampler as rs
-from bfenv.baselines.futures import future_events
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
 from bfenv.core.errors import BfenvError
@@ -22,6 +21,7 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import BatchState, EnvRules, cluster_of
 from bfenv.envs.episode_source import EpisodeWindow
+from bfenv.envs.future_events import future_events
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info
 from bfenv.envs.rules import plain_rules

@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
-from bfenv.baselines.registry import ALL, find_policy, simulate
+from bfenv.baselines.registry import find_policy, own_policies, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
@@ -247,7 +247,7 @@ def portable(policy: Policy | str) -> Policy | str:
     """Return the policy's name if another process can find it by that, else the policy."""
     if isinstance(policy, str):
         return policy
-    return policy.name if ALL.get(policy.name) is policy else policy
+    return policy.name if own_policies().get(policy.name) is policy else policy
 
 
 @cache

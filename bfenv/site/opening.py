@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from bfenv.analysis.formatting import durations, signed_durations
 from bfenv.analysis.logged import cautions
 from bfenv.analysis.parties import Names, Party, parties
-from bfenv.evaluation.page.as_it_ran import AS_IT_RAN
+from bfenv.evaluation.calibration_lines import AS_IT_RAN
 from bfenv.evaluation.page.first_screen import Line, first_screen, picture
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.plot import changes

@@ -14,8 +14,9 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.core.partitions import partitions_of
 from bfenv.core.schedule import Schedule, bounded_slowdown
+from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.evaluator import Case, evaluate, plan_runs, with_known_partitions
-from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
+from bfenv.evaluation.page.as_it_ran import as_it_ran
 from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.panel import Reference, panels

@@ -14,6 +14,7 @@ import bfenv
 from bfenv import baselines
 from bfenv.baselines import registry
 from bfenv.baselines.registry import find_policy
+from bfenv.core import distributions
 from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
@@ -169,10 +170,10 @@ def installed(monkeypatch):
     entries = Entries(
         theirs=f"{__name__}:easy_itself", limit=f"{__name__}:with_limit", broken="nosuchmodule:f"
     )
-    monkeypatch.setattr(registry, "entry_points", entries)
-    registry._entry_points.cache_clear()
+    monkeypatch.setattr(distributions, "entry_points", entries)
+    distributions.offers.cache_clear()
     yield
-    registry._entry_points.cache_clear()
+    distributions.offers.cache_clear()
 
 
 def test_an_installed_package_offers_policies_and_families_by_name(installed):
@@ -190,7 +191,7 @@ def test_families_are_those_of_this_room_and_installed_ones(installed, monkeypat
     """An installed Policy is not one; what cannot be imported is an error that names it."""
     with pytest.raises(bfenv.PolicyError, match="nosuchmodule"):
         registry.families()
-    monkeypatch.delitem(registry._entry_points(), "broken")
+    monkeypatch.delitem(distributions.offers("bfenv.policies"), "broken")
     assert set(registry.families()) == {*registry.FAMILIES, "limit"}
 
 

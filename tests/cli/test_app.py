@@ -321,7 +321,7 @@ def test_help_imports_little():
 def test_list_of_commands():
     """The help of `bfenv` lists each command with the first sentence of its help."""
     for name, summary in groups.COMMANDS.items():
-        assert groups.load_command(name).get_short_help_str(100) == summary
+        assert groups.load_command(name).get_short_help_str(100) == summary.text
 
 
 @pytest.mark.filterwarnings("default")

@@ -10,6 +10,7 @@ import typer
 from bfenv.cli import options, show
 from bfenv.cli.options import FormatOption
 from bfenv.cli.show import Format
+from bfenv.core.distributions import load_offer
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def report(
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
-        from bfenv.leaderboard.report.page import render_page
-
+        render_page = load_offer("bfenv.pages", "leaderboard", "site", "--html, the page,")
         selection = select_gantt(leaderboard, log or ())
         write_atomically(html, render_page(leaderboard, selection, more).encode())
         if selection.absent:
@@ -77,9 +77,8 @@ def report(
 def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]") -> None:
     import bfenv.leaderboard.report.ranking as rk
     from bfenv.analysis.formatting import csv_text
-    from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
-    from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
-    from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
+    from bfenv.evaluation.calibration_lines import COLUMNS, calibration_lines
+    from bfenv.leaderboard.report.sections import sections_of
     from bfenv.leaderboard.standings import Standing
 
     lines = rk.ranked(leaderboard)
@@ -102,10 +101,18 @@ def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]")
                 )  # fmt: skip
         mark = "% " * (format is Format.latex)  # a comment
         show.lines(mark + text for text in rk.notes(leaderboard, lines))
-        if left := gap_lines(leaderboard):
+        for table in (table for section in sections_of(leaderboard) for table in section.tables):
+            if not table.in_text:
+                continue
             print()
-            headings = [heading.replace(" ", "\n") for heading in GAP]
-            show.table(headings, left, format, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
+            show.table(
+                [heading.replace(" ", "\n") for heading in table.columns],
+                [[value.text for value in line] for line in table.lines],
+                format,
+                numbers=len(table.columns) - table.words,
+                whole_names=table.words,
+                note=table.note,
+            )
         headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
         for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
             show.table(

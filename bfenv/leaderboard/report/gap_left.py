@@ -1,9 +1,9 @@
-"""How far the policies are from the best possible, in text and on the page."""
+"""How far the policies are from the best possible, as a section of a report."""
 
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import MISSING, percent, slowdown
-from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.leaderboard.bounds import gaps, read_bounds, shares_closed
+from bfenv.leaderboard.report.sections import Section, SectionTable, Value
 from bfenv.leaderboard.store import Leaderboard
 
 COLUMNS = (
@@ -30,30 +30,33 @@ def gap_lines(leaderboard: Leaderboard) -> list[tuple[str, ...]]:
     return lines
 
 
-def gap_left(leaderboard: Leaderboard) -> Markup | None:
-    """Make the section of the page; None without bounds."""
+def gap_left(leaderboard: Leaderboard) -> Section | None:
+    """Make the section of the report; None without bounds."""
     lines = gap_lines(leaderboard)
     if not lines:
         return None
-    body = [(None, [Cell(cell) for cell in line]) for line in lines]
-    known = table("Bounds and best schedules known", COLUMNS, body, text=(0, 1))
-    note = element("p", MEANING, class_="note")
-    return join([known, note, _closed(leaderboard)])
+    shown = [[Value(cell) for cell in line] for line in lines]
+    known = SectionTable("Bounds and best schedules known", COLUMNS, shown, 2, MEANING)
+    return Section("gap", "How far from the best possible", (known, _closed(leaderboard)))
 
 
-def _closed(leaderboard: Leaderboard) -> Markup:
+def _closed(leaderboard: Leaderboard) -> SectionTable:
     """Make the table of all policies: the share of the gap that each closes."""
     shares = shares_closed(leaderboard.rows, read_bounds(leaderboard))
     workloads = sorted({workload for own in shares.values() for workload in own})
     means = {policy: sum(own.values()) / len(own) for policy, own in shares.items()}
-    body = [
-        (None, [Cell(policy, policy.lower()), _share(means[policy]),
-                *(_share(shares[policy].get(workload)) for workload in workloads)])
+    lines = [
+        [
+            Value(policy),
+            _share(means[policy]),
+            *(_share(shares[policy].get(workload)) for workload in workloads),
+        ]
         for policy in sorted(shares, key=lambda policy: (-means[policy], policy))
-    ]  # fmt: skip
-    return table("Share of the gap that each policy closes", ("policy", "mean", *workloads), body)
+    ]
+    columns = ("policy", "mean", *workloads)
+    return SectionTable("Share of the gap that each policy closes", columns, lines, in_text=False)
 
 
-def _share(value: float | None) -> Cell:
+def _share(value: float | None) -> Value:
     is_known = value is not None and value == value
-    return Cell(percent(value) if is_known else MISSING, value if is_known else None)
+    return Value(percent(value) if is_known else MISSING, value if is_known else None)

@@ -1,10 +1,9 @@
-"""The places of the policies under several metrics, in text and on the page."""
+"""The places of the policies under several metrics."""
 
 from collections.abc import Sequence
 
 from bfenv.analysis.formatting import MISSING
 from bfenv.core.policy import COMPLETION
-from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.row import Row
 from bfenv.leaderboard.yardsticks import YARDSTICKS, Places, places_by_metric
 
@@ -13,12 +12,14 @@ COLUMNS = ("policy", "division", *(yardstick.heading for yardstick in YARDSTICKS
 
 def metric_lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS: a line for each policy."""
-    return [(line.policy, line.division, *map(_text, line.places)) for line in _sorted(rows)]
+    return [
+        (line.policy, line.division, *map(place_text, line.places)) for line in sorted_places(rows)
+    ]
 
 
 def metric_notes(rows: Sequence[Row]) -> list[str]:
     """Explain the table, and name the metrics under which another policy is first."""
-    alike = [line for line in _sorted(rows) if line.division == COMPLETION]
+    alike = [line for line in sorted_places(rows) if line.division == COMPLETION]
     first = [[line.policy for line in alike if line.places[i] == 1] for i in range(len(YARDSTICKS))]
     meanings = "; ".join(f"{one.heading}: {one.meaning}" for one in YARDSTICKS)
     texts = [
@@ -32,24 +33,8 @@ def metric_notes(rows: Sequence[Row]) -> list[str]:
     return texts
 
 
-def other_metrics(rows: Sequence[Row]) -> Markup | None:
-    """Make the section of the page; None if there is only one policy."""
-    lines = _sorted(rows)
-    if len(lines) < 2:
-        return None
-    body = [
-        (None, [Cell(line.policy, line.policy.lower()), *(_cell(place) for place in line.places),
-                Cell(line.division, line.division)])
-        for line in lines
-    ]  # fmt: skip
-    columns = (COLUMNS[0], *COLUMNS[2:], COLUMNS[1])
-    caption = "Places under several metrics"
-    notes = [element("p", text, class_="note") for text in metric_notes(rows)]
-    return join([table(caption, columns, body, sorted_by=1, text=(0, len(columns) - 1)), notes])
-
-
-def _sorted(rows: Sequence[Row]) -> list[Places]:
-    """The policies of each division by their first place; those without one last."""
+def sorted_places(rows: Sequence[Row]) -> list[Places]:
+    """Return the policies of each division by their first place; those without one last."""
     lines = places_by_metric(rows)
     divisions = list(dict.fromkeys(line.division for line in lines))
 
@@ -60,12 +45,8 @@ def _sorted(rows: Sequence[Row]) -> list[Places]:
     return sorted(lines, key=order)
 
 
-def _cell(place: int | None) -> Cell:
-    is_first = "best" if place == 1 else None
-    return Cell(_text(place), None if place is None else float(place), is_first)
-
-
-def _text(place: int | None) -> str:
+def place_text(place: int | None) -> str:
+    """Return a place as text; MISSING if there is none."""
     return MISSING if place is None else str(place)
 
 

@@ -8,22 +8,24 @@ import math
 from collections.abc import Sequence
 
 import bfenv.evaluation.summary as sm
+import bfenv.leaderboard.report.other_metrics as om
 import bfenv.leaderboard.report.ranking as rk
 from bfenv.analysis.formatting import MISSING, ratio
 from bfenv.analysis.intervals import Interval
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, TRIALS
 from bfenv.core.text import counted
+from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.page import charts, plot
-from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
+from bfenv.evaluation.page.as_it_ran import as_it_ran
 from bfenv.evaluation.page.charts import Slots, Summaries, legend, swatch
 from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.first_screen import Line, first_screen, picture
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.panel import panels
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
-from bfenv.leaderboard.report.gap_left import gap_left
-from bfenv.leaderboard.report.other_metrics import other_metrics
+from bfenv.leaderboard.report.sections import Section, sections_of
 from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
 
@@ -57,8 +59,8 @@ def render_page(
     sections = [
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots, more)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, slots)),
-        ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
-        ("gap", "How far from the best possible", gap_left(leaderboard)),
+        ("metrics", "The same under other metrics", _other_metrics(leaderboard.rows)),
+        *((own.name, own.title, _section(own)) for own in sections_of(leaderboard)),
         ("workloads", "Workload by workload", panels(summaries, slots)),
         ("gantt", hours, gantt_section(*selection, starving=starving)),
         ("failed", "Failed runs", failed_runs(leaderboard.failed)),
@@ -161,6 +163,38 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
     )  # fmt: skip
     line = element("span", swatch(), class_=charts.highlighted(n, slots) + " entry", data_p=n)
     return element("span", box, element("span", name, class_="name"), line, class_="picker")
+
+
+def _other_metrics(rows: Sequence[Row]) -> Markup | None:
+    """Make the section of the page; None if there is only one policy."""
+    lines = om.sorted_places(rows)
+    if len(lines) < 2:
+        return None
+    body = [
+        (None, [Cell(line.policy, line.policy.lower()), *(_place(place) for place in line.places),
+                Cell(line.division, line.division)])
+        for line in lines
+    ]  # fmt: skip
+    columns = (om.COLUMNS[0], *om.COLUMNS[2:], om.COLUMNS[1])
+    caption = "Places under several metrics"
+    notes = [element("p", text, class_="note") for text in om.metric_notes(rows)]
+    return join([table(caption, columns, body, sorted_by=1, text=(0, len(columns) - 1)), notes])
+
+
+def _place(place: int | None) -> Cell:
+    is_first = "best" if place == 1 else None
+    return Cell(om.place_text(place), None if place is None else float(place), is_first)
+
+
+def _section(section: Section) -> Markup:
+    """Make the tables of a section that another package adds."""
+    parts = []
+    for one in section.tables:
+        body = [(None, [Cell(text, number) for text, number in line]) for line in one.lines]
+        parts.append(table(one.caption, one.columns, body, text=tuple(range(one.words))))
+        if one.note:
+            parts.append(element("p", one.note, class_="note"))
+    return join(parts)
 
 
 def _trade_off(lines: list[Standing], slots: Slots) -> Markup | None:
