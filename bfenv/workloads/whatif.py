@@ -26,7 +26,8 @@ from bfenv.core.partitions import (
 )
 from bfenv.core.text import counted
 from bfenv.workloads.arguments import check_load, check_trace
-from bfenv.workloads.logs.outages import load_outages, outage_texts
+from bfenv.workloads.logs.outage_files import load_outages
+from bfenv.workloads.logs.outages import outage_texts
 from bfenv.workloads.requests import with_estimates
 from bfenv.workloads.transform import select_jobs, with_load
 

@@ -164,7 +164,8 @@ def _import(
 ) -> "Trace":
     """Read the log, add outages, and print the warnings."""
     from bfenv.workloads.logs.formats import read_log
-    from bfenv.workloads.logs.outages import find_outages, load_outages
+    from bfenv.workloads.logs.outage_files import load_outages
+    from bfenv.workloads.logs.outages import find_outages
 
     if kind in (io.Source.csv, io.Source.parquet) and "mapping" not in own:
         raise BfenvError(io.unmapped(log, kind, own.get("delimiter")))

@@ -7,7 +7,8 @@ import pytest
 import bfenv
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage
-from bfenv.workloads.logs.outages import find_outages, load_outages, outage_texts
+from bfenv.workloads.logs.outage_files import load_outages
+from bfenv.workloads.logs.outages import find_outages, outage_texts
 from bfenv.workloads.logs.selection import Selection
 from bfenv.workloads.logs.slurm import read_sacct
 from tests.workloads.refusals import refused
