@@ -25,7 +25,6 @@ import numpy as np
 
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.shuffling import new_stream, random_number
-from bfenv.baselines.slurm.site import refuse_to_decide
 from bfenv.core import simulator
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import NEXT_JOB, free, now, start, waiting
@@ -33,7 +32,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs, Trace, check_no_outages
 from bfenv.core.kernel import kernel
-from bfenv.core.policy import Policy, Watch
+from bfenv.core.policy import Policy, Watch, refuse_to_decide
 from bfenv.core.profile import shadow
 from bfenv.core.schedule import Schedule
 from bfenv.knowledge.priorities import UNICEF, find_order, formula, sort_by_merging

@@ -7,8 +7,8 @@ import numpy as np
 
 from benchmarks.measurements import Measurement, measurement
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.site.forecast import forecaster_at
 from bfenv.workloads.load import load_workload
+from bfenv_site.forecasts.forecast import forecaster_at
 
 HISTORY = 2000  # jobs before the queue
 QUEUES, FUTURES = (125, 250, 500, 1000), (250, 500, 1000, 2000)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bfenv.core.schedule import Schedule
     from bfenv.envs import BackfillEnv, BackfillVectorEnv
     from bfenv.parallel import simulate_many
-    from bfenv.site import forecast_starts
     from bfenv.testing import check_policy
     from bfenv.workloads import load_workload, read_swf, write_swf
 
@@ -41,7 +40,6 @@ _ROOMS = {
     "bfenv.core.schedule": ("Schedule",),
     "bfenv.envs": ("BackfillEnv", "BackfillVectorEnv"),
     "bfenv.parallel": ("simulate_many",),
-    "bfenv.site": ("forecast_starts",),
     "bfenv.testing": ("check_policy",),
     "bfenv.workloads": ("load_workload", "read_swf", "write_swf"),
 }
@@ -50,7 +48,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "BackfillEnv", "BackfillVectorEnv", "BfenvError", "Jobs", "Policy", "PolicyAgent",
     "PolicyError", "Schedule", "Trace", "UnknownNameError", "WorkloadError", "check_policy",
-    "find_policy", "forecast_starts", "load_workload", "make_trace", "metrics", "policies",
+    "find_policy", "load_workload", "make_trace", "metrics", "policies",
     "policy", "read_swf", "simulate", "simulate_many", "write_swf",
 ]  # fmt: skip
 

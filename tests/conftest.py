@@ -17,8 +17,10 @@ import bfenv
 from bfenv.core.cache_folder import cache_root
 from bfenv.core.jobs import Outage
 from tests.oracles import machine as naive
+from tests.site_log import write_site
 
 ROOT = Path(__file__).resolve().parent.parent
+pytest.register_assert_rewrite("tests.policy_contract")
 
 cache_root()  # is kept, so that a test that names another cache, for logs, compiles no kernel again
 
@@ -30,7 +32,6 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("bfenv"))
 settings.load_profile("bfenv")
-SLOW = {line for line in (ROOT / "tests" / "slow.txt").read_text().splitlines() if line[0] != "#"}
 DRAWN = 3  # one of so many examples, without the profile "thorough"
 FEWEST = 10  # examples
 
@@ -128,9 +129,7 @@ def pytest_sessionfinish(session):
 
 
 def pytest_itemcollected(item):
-    """Mark tests that call `log` with `logs`, and those of slow.txt with `slow`."""
-    if {item.nodeid.partition("[")[0], item.nodeid.partition("::")[0]} & SLOW:
-        item.add_marker("slow")
+    """Mark tests that call `log` with `logs`."""
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
         item.add_marker("logs")
@@ -163,3 +162,15 @@ def installed(tmp_path_factory):
     for name in ("baselines", "agents"):
         shutil.copytree(ROOT / name, folder / "bfenv" / name, ignore=ignore)
     return folder
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The log of a site that ran its jobs first come, first served."""
+    return write_site(tmp_path_factory.mktemp("site") / "site.swf")
+
+
+@pytest.fixture(scope="session")
+def backfilling_site(tmp_path_factory):
+    """A site whose log EASY repeats well enough for a verdict."""
+    return write_site(tmp_path_factory.mktemp("site") / "site.swf", policy="conservative")

@@ -21,9 +21,9 @@ class Summary(NamedTuple):
 MENU = {
     "evaluate": Summary("Compare policies on the same jobs."),
     "gantt": Summary("Draw a Gantt chart of one policy, or of two on the same jobs."),
-    "report": Summary("Report what another policy would do to your users."),
-    "apply": Summary("Bring an order to a live Slurm."),
-    "when": Summary("Say when jobs will start, and how sure that is."),
+    "report": Summary("Report what another policy would do to your users.", "site"),
+    "apply": Summary("Bring an order to a live Slurm.", "site"),
+    "when": Summary("Say when jobs will start, and how sure that is.", "site"),
     "workloads": Summary("List workloads; show, fetch, import or schedule one."),
     "train": Summary("Train an agent: evolve a small score."),
     "search": Summary("Search for an order of EASY that beats EASY."),
@@ -38,7 +38,8 @@ MENU = {
 BEHIND = {
     "evaluate policies": Summary("List the policies."),
     "evaluate bound": Summary("Show how far EASY is from the best possible schedule."),
-    "report whatif": Summary("Compare variants of your site side by side."),
+    "report whatif": Summary("Compare variants of your site side by side.", "site"),
+    "workloads import": Summary("Make a workload from your cluster's log.", "site"),
     "train curves": Summary("Draw the learning curves of trainings."),
     "check conformance": Summary("Test EASY or conservative backfilling with small cases."),
 }

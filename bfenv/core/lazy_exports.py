@@ -3,6 +3,7 @@
 Rooms import their public names lazily, so that parts of them load alone.
 """
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -16,6 +17,8 @@ def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """Return `__getattr__` and `__dir__` of a room whose `exports` imports its public names."""
 
     def get(name: str) -> Any:
+        if (module := sys.modules.get(f"{room}.{name}")) is not None:
+            return module  # which is being imported, so that it is no attribute yet
         exports = import_module(f"{room}.exports")
         public = [one for one in vars(exports) if not one.startswith("_")]
         if name == "__all__":

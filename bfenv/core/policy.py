@@ -230,3 +230,11 @@ def new_memory(policy: Policy, jobs: Jobs, processors: int, seed: int) -> Any:
     """
     seed = check_integer("seed", seed, 0)
     return policy.memory(jobs, processors, np.random.default_rng(seed))
+
+
+def refuse_to_decide(cluster: Cluster, jobs: Jobs, memory: Any) -> None:
+    """Refuse a single pass: the `decide` of a policy that has only a `play`.
+
+    Raises PolicyError.
+    """
+    raise PolicyError("it schedules whole traces, and cannot act in an environment")

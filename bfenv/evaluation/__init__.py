@@ -1,8 +1,7 @@
-"""Who is compared with whom on which jobs: the evaluator, and its rows as tables and charts.
+"""Who is compared with whom on which jobs: the evaluator, and its rows.
 
 `evaluate(competitors, cases)` returns a `Row` for each pair, and `evaluate_agent` those of an agent
-and policies on its episodes. `bfenv.evaluation.page` has the parts
-of pages that show them.
+and policies on its episodes.
 """
 
 from typing import TYPE_CHECKING

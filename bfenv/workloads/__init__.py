@@ -6,9 +6,7 @@ generators and models of estimates in `bfenv.workloads.models`, downloads in
 """
 
 from bfenv.workloads.load import load_whole, load_workload, takes_seed, workloads
-from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.swf import read_swf, write_swf
-from bfenv.workloads.logs.table import read_columns
 from bfenv.workloads.models.lublin_workload import lublin
 from bfenv.workloads.models.sud_workload import sud
 from bfenv.workloads.requests import with_estimates, with_priorities, with_requested_starts
@@ -25,8 +23,8 @@ from bfenv.workloads.transform import (
 )
 
 __all__ = [
-    "at_once", "crashed_jobs", "load_whole", "load_workload", "lublin", "read_columns",
-    "read_sacct", "read_swf", "shaken", "split_range", "sud", "summarize", "takes_seed",
-    "transformed", "windows", "with_arrival_rate", "with_bursts", "with_estimates", "with_load",
-    "with_priorities", "with_requested_starts", "workloads", "write_swf",
+    "at_once", "crashed_jobs", "load_whole", "load_workload", "lublin", "read_swf", "shaken",
+    "split_range", "sud", "summarize", "takes_seed", "transformed", "windows", "with_arrival_rate",
+    "with_bursts", "with_estimates", "with_load", "with_priorities", "with_requested_starts",
+    "workloads", "write_swf",
 ]  # fmt: skip

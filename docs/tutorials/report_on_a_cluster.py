@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bfenv
-from bfenv.site import what_if
-from bfenv.workloads.whatif import with_changes
+from bfenv_site import what_if
+from bfenv_site.reports.variants import with_changes
 
 JOBS = 2500  # in the dump
 

@@ -1,181 +1,40 @@
-"""What every registered policy has to keep, whatever it does otherwise.
+"""The policies of this distribution keep what every policy has to keep.
 
-Joined: these tests belong to no single module, but to all policies of the registry.
-
-The golden schedules are start times on one small workload. A change in one of them is a change in
-behaviour; `python -m tests.baselines.test_contract` writes them again.
+`python -m tests.baselines.test_contract` writes their golden schedules again.
 """
 
-import pickle
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-import bfenv
 from bfenv import baselines
-from bfenv.agents import PolicyAgent
-from bfenv.core.cluster import NEXT_JOB
-from bfenv.core.events import placeholder
-from bfenv.envs.backfill import BackfillEnv
-from tests.conftest import small_traces
+from tests.policy_contract import *  # noqa: F403  # the tests
+from tests.policy_contract import workload, write_golden
 
 GOLDEN = Path(__file__).parent / "golden"
-POLICIES = list(baselines.ALL.values())
-every_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-agents = pytest.mark.parametrize(
-    "policy", [p for p in POLICIES if not p.trials], ids=lambda policy: policy.name
-)
-SEED = 7
 
 
-@cache
-def workload():
-    """120 jobs on 16 processors, crowded, of four users, with priorities."""
-    generator = np.random.default_rng(2026)
-    trace = bfenv.load_workload("lublin", procs=16, jobs=400, load=1.1, seed=3)[100:220]
-    users = generator.integers(0, 4, len(trace))
-    jobs = trace.jobs
-    return bfenv.make_trace(
-        jobs.submit,
-        jobs.size,
-        trace.runtime,
-        trace.processors,
-        estimate=jobs.estimate,
-        user=users,
-        priority=generator.integers(0, 2, len(trace)),
-        name="golden",
-    )
+@pytest.fixture(scope="session", params=baselines.ALL.values(), ids=lambda policy: policy.name)
+def policy(request):
+    """Each policy."""
+    return request.param
 
 
-def text(schedule):
-    """The start times of a schedule, a line each."""
-    return "".join(f"{start}\n" for start in schedule.start)
+@pytest.fixture(scope="session")
+def folder():
+    """The folder of the golden schedules."""
+    return GOLDEN
 
 
-def golden(policy):
-    """The golden schedule of a policy."""
-    return (GOLDEN / f"{policy.name}.txt").read_text()
-
-
-@every_policy
-def test_its_golden_schedule_is_unchanged(policy):
-    """It is possible, also that of the pickled policy with the same seed, if not with another."""
-    one = bfenv.simulate(workload(), policy, SEED).check()
-    two = bfenv.simulate(workload(), pickle.loads(pickle.dumps(policy)), SEED)
-    assert text(one) == text(two) == golden(policy)
-    for name, values in one.records.items():
-        assert len(values) == len(workload()) and np.array_equal(values, two.records[name])
-    other = bfenv.simulate(workload(), policy, SEED + 1)
-    assert (text(other) != text(one)) == policy.stochastic
-
-
-def test_no_policy_lacks_a_golden_schedule_and_no_golden_schedule_its_policy():
+def test_golden_files():
+    """Each policy has a golden schedule, and each golden schedule its policy."""
     assert {file.stem for file in GOLDEN.iterdir()} == set(baselines.ALL)
 
 
-def test_the_golden_workload_is_unchanged():
+def test_golden_workload():
+    """The workload of the golden schedules is unchanged."""
     assert workload().hash.startswith("eda1f08e50d67a97")
 
 
-@every_policy
-def test_it_is_described_and_found_by_its_name(policy):
-    assert baselines.ALL[policy.name] is policy
-    assert policy.summary and policy.source
-    assert bfenv.find_policy(policy.name) is policy
-
-
-@every_policy
-@given(trace=small_traces(), seed=st.integers(0, 3))
-@settings(max_examples=25)
-def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed):
-    """A trace whose jobs run for their whole estimates is scheduled alike until one should end."""
-    jobs = trace.jobs
-    full = bfenv.make_trace(
-        jobs.submit, jobs.size, jobs.estimate, trace.processors,
-        estimate=jobs.estimate, user=jobs.user,
-    )  # fmt: skip
-    one, two = (bfenv.simulate(t, policy, seed).check() for t in (trace, full))
-    differ = trace.runtime != full.runtime
-    known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9
-    before = [np.where(s.start < known, s.start, -1).tolist() for s in (one, two)]
-    assert before[0] == before[1]
-
-
-PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0, "guard": None}
-
-
-def replay(policy, trace):
-    """The start times of a policy that acts in an environment which is all of the trace."""
-    env = BackfillEnv(trace, window=len(trace), episode_jobs=None, warmup_jobs=0, **PLAIN)
-    agent = PolicyAgent(policy, env, SEED)
-    observation, info = env.reset(seed=0)
-    done = False
-    while not done:
-        observation, _, done, _, info = env.step(agent.predict(observation)[0])
-    assert info["illegal_actions"] == info["forced_starts"] == 0
-    return env.cluster.start
-
-
-@agents
-def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
-    starts = replay(policy, workload())
-    assert np.array_equal(starts, bfenv.simulate(workload(), policy, SEED).start)
-
-
-@agents
-def test_it_copes_with_a_machine_that_is_already_busy(policy):
-    env = BackfillEnv(workload(), window=200, episode_jobs=30, warmup_jobs=60, **PLAIN)
-    agent = PolicyAgent(policy, env, SEED)
-    observation, _ = env.reset(options={"first_job": 70})
-    done = False
-    while not done:
-        observation, _, done, _, info = env.step(agent.predict(observation)[0])
-    assert info["illegal_actions"] == info["forced_starts"] == 0
-
-
-@every_policy
-def test_jobs_to_come_are_unknown(policy):
-    """To its memory and to each pass; and called from Python, it makes the same schedule."""
-    trace = workload()
-    nothing = placeholder(trace.requests, trace.processors)
-
-    def memory(jobs, processors, generator):
-        assert (np.stack(jobs).T == nothing).all()
-        return policy.memory(jobs, processors, generator)
-
-    def decide(cluster, jobs, memory):
-        known = np.stack(jobs)
-        submitted = cluster.state[NEXT_JOB]
-        assert np.array_equal(known[:, :submitted], trace.requests[:, :submitted])
-        assert (known[:, submitted:].T == nothing).all()
-        policy.decide(cluster, jobs, memory)
-
-    watched = replace(policy, decide=decide, run=None, memory=memory)
-    assert text(bfenv.simulate(trace, watched, SEED)) == golden(policy)
-
-
-@every_policy
-def test_its_memory_is_its_own(policy):
-    trace = workload()
-    before = trace.hash
-    one, two = (
-        policy.memory(trace.jobs, trace.processors, np.random.default_rng(0)) for _ in range(2)
-    )
-    for a, b in zip(one, two, strict=True):
-        assert not (isinstance(a, np.ndarray) and a.size and np.shares_memory(a, b))
-    assert trace.hash == before
-
-
 if __name__ == "__main__":
-    GOLDEN.mkdir(exist_ok=True)
-    for file in GOLDEN.iterdir():
-        file.unlink()
-    for one in POLICIES:
-        schedule = bfenv.simulate(workload(), one, SEED)
-        (GOLDEN / f"{one.name}.txt").write_text(text(schedule))
-    print(f"{len(POLICIES)} golden schedules of workload {workload().hash[:16]}")
+    write_golden(baselines.ALL.values(), GOLDEN)

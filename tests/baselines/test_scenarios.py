@@ -95,7 +95,6 @@ SCENARIOS = {
     "selective": EASY,
     "slack": EASY,
     "relaxed": EASY,
-    "slurm": FCFS,  # the first cycle of its backfill is at 0, the next one at 30
 }
 # One processor; job 0 runs to 5, jobs 1 and 2 (2 s and 3 s) wait: either may be drawn first.
 DRAWN = {

@@ -6,7 +6,7 @@ import json
 import re
 
 import bfenv
-from tests.site.conftest import write_site
+from tests.site_log import write_site
 
 
 def test_all_policies(run):

@@ -10,7 +10,7 @@ from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.jobs import Outage
 from bfenv.core.partitions import traces_of_machines, with_partitions
 from bfenv.workloads.logs.records import PARTITION
-from bfenv.workloads.whatif import with_processors
+from bfenv_site.reports.variants import with_processors
 from tests.conftest import small_traces
 
 

@@ -10,7 +10,6 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.evaluation import evaluate, variant_cases, workload_cases
 from bfenv.evaluation.evaluator import plan_runs
 from bfenv.parallel.sweep import simulate_safely
-from tests.site.conftest import site as site
 
 POLICIES = ["easy", "easy-aged-random", "easy(order=saf, lookahead=50)"]
 WORKLOAD = "lublin:jobs=300,procs=64"

@@ -6,7 +6,6 @@ import pytest
 
 from tests.leaderboard.stores import make_store
 from tests.parallel.conftest import cluster as cluster
-from tests.site.conftest import site as site
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from bfenv.analysis.plots.gantt import draw_gantt, write_gantt
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from tests.analysis.drawn import FOUR
-from tests.site.conftest import write_site
+from tests.site_log import write_site
 
 PathPatch = pytest.importorskip("matplotlib.patches").PathPatch
 

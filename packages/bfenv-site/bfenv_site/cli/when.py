@@ -1,0 +1,208 @@
+"""The command `bfenv when`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import ForceOption, SeedOption, check_new, choices, duration_option, option
+from bfenv.core.errors import BfenvError
+from bfenv_site.defaults import PLANNER, SINFO, SQUEUE, TODAY
+
+if TYPE_CHECKING:
+    from bfenv_site.forecasts.forecast import Forecaster, StartForecast
+
+
+class WhenFormat(StrEnum):
+    """Output formats of forecasts."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    prometheus = "prometheus"
+
+
+def when(
+    log: str = option("lublin", "WORKLOAD", "Your log as SWF, or a name.", "--log", "-w"),
+    at: str | None = option(
+        None, "TIME", "Now: 30d, or a date such as '2001-05-04 13:00'. Default: last submission."
+    ),
+    size: int | None = option(None, "N", "Processors of a job that you submit now."),
+    limit: int | None = duration_option(None, "--limit", "Its time limit, such as 4h.", least=1),
+    user: int = option(-1, "N", "The number of its user in the log, whose jobs tell most."),
+    job: list[str] | None = option(
+        None, "N", "A waiting job's number in the log, or its Slurm id; repeat for several."
+    ),
+    policy: str | None = option(
+        None,
+        "POLICY",
+        "What the site runs. Default: easy, and conservative-replan with --squeue.",
+        "--policy",
+        "-p",
+    ),
+    recorded: bool | None = typer.Option(
+        None,
+        "--recorded/--simulated",
+        help="The machine stands as the log records, or as the policy would have left it. "
+        "Default: as recorded, if the log has starts.",
+    ),
+    advice: bool = typer.Option(False, "--advice", help="Try smaller requests for one job."),
+    squeue: Path | None = option(
+        None, "FILE", "A live queue in place of a log: the output of squeue, see below."
+    ),
+    sinfo: Path | None = option(None, "FILE", "With --squeue: the output of sinfo, see below."),
+    processors: int | None = option(None, "N", "With --squeue: the machine's, without --sinfo."),
+    history: str | None = option(
+        None, "WORKLOAD", "With --squeue: an accounting log, for runtimes and arrivals."
+    ),
+    users: Path | None = option(
+        None, "FILE", "With --history: the names of its users, of `bfenv workloads import --users`."
+    ),
+    evaluate: str | None = option(
+        None, "WORKLOAD", "Measure instead how good forecasts are on this log."
+    ),
+    moments: int = typer.Option(
+        100, min=2, metavar="N", help="With --evaluate: forecasts of each kind of job."
+    ),
+    months: bool = typer.Option(False, "--months", help="With --evaluate: month by month."),
+    futures: int = typer.Option(1000, min=1, metavar="N", help="How many futures."),
+    past: int = typer.Option(
+        256, min=0, metavar="N", help="Earlier moments that the correction learns from."
+    ),
+    seed: SeedOption = 0,
+    format: WhenFormat = option(
+        WhenFormat.text, "FORMAT", f"Output format: {choices(WhenFormat)}.", "--format", "-f"
+    ),
+    out: Path | None = option(
+        None, "FILE", "Also draw a strip for each job: .svg, .png or .pdf.", "--out", "-o"
+    ),
+    force: ForceOption = False,
+) -> None:
+    """Say when jobs will start, and how sure that is.
+
+    The machine is run forward many times, with runtimes and arrivals as the log had them before,
+    under the site's policy. How earlier forecasts did corrects the result. Without --size or --job,
+    the forecast is for all waiting jobs. "by limits" is the start that a plan by time limits gives,
+    as `squeue --start` does.
+
+    --format prometheus prints expected waits of new jobs by processors and limit, for a node
+    exporter's textfile folder.
+
+    \b
+    For --squeue, print queue and nodes on your cluster, or use squeue --json:
+      {squeue} > queue.txt
+      {sinfo} > nodes.txt
+
+    \b
+    Examples:
+      bfenv when --log site.swf.gz --size 32 --limit 1h --advice
+      bfenv when --log site.swf.gz --at 2h --format prometheus
+      bfenv when --log site.swf.gz --simulated --policy fcfs --out when.svg
+
+    \b
+    More examples:
+      bfenv when --log site.swf.gz --at '2001-05-04 13:00' --job 4711
+      bfenv when --squeue queue.txt --sinfo nodes.txt --history site.swf.gz
+      bfenv when --evaluate site.swf.gz --moments 50
+    """
+    if evaluate is not None:
+        if format is WhenFormat.prometheus or out is not None:
+            raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
+        _evaluate(evaluate, format, months, moments, policy=policy or TODAY, recorded=recorded,
+                  futures=futures, past=past, seed=seed)  # fmt: skip
+        return
+    if size is not None and job:
+        raise BfenvError("give --size for a new job, or --job for one that waits, not both")
+    if size is None and (limit is not None or user >= 0):
+        raise BfenvError("--limit and --user are those of a new job: give its --size, too")
+    if advice and size is None and len(job or ()) != 1:
+        raise BfenvError("--advice is for one job: give its --size and --limit, or its --job")
+    if out is not None:
+        from bfenv.analysis.plots.figure import check_target
+
+        check_target(out)
+        check_new(out, force)
+    if squeue is None:
+        if sinfo or processors or history or users:
+            raise BfenvError("--sinfo, --processors, --history and --users are for --squeue")
+        from bfenv_site.forecasts.forecast import forecaster_at
+
+        with show.progress("share") as bar:
+            task = bar.add_task("forecasting", total=1.0)
+            forecaster = forecaster_at(
+                log, at, policy=policy or TODAY, recorded=recorded, futures=futures, past=past,
+                seed=seed, new=None if size is None else (size, limit, user),
+                done=lambda share: bar.update(task, completed=share),
+            )  # fmt: skip
+    else:
+        if at is not None or recorded is not None:
+            raise BfenvError("--at, --recorded and --simulated are for a log, not for --squeue")
+        from bfenv_site.live.live_queue import forecaster_of_queue
+
+        forecaster = forecaster_of_queue(
+            squeue, sinfo=sinfo, processors=processors, history=history, users=users,
+            policy=policy or PLANNER, futures=futures, seed=seed,
+        )  # fmt: skip
+    if format is WhenFormat.prometheus:
+        from bfenv_site.forecasts.when_text import prometheus_text
+
+        print(prometheus_text(forecaster), end="")
+        return
+    if size is not None:
+        forecast = forecaster.new(size, limit, user)
+    else:
+        forecast = forecaster.waiting(job)
+    if out is not None:
+        from bfenv_site.forecasts.when_text import write_strips
+
+        write_strips(forecast, out)
+    _print(forecast, forecaster, format)
+    if advice:
+        from bfenv_site.forecasts.advice import advise
+
+        number = forecaster.number(job[0]) if job else None
+        found = advise(forecaster, size or 0, limit or 0, user, job=number)
+        if format is WhenFormat.text:
+            show.lines(map(str, found) if found else ["no smaller request starts much sooner"])
+
+
+def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenFormat) -> None:
+    from bfenv.analysis.formatting import moment
+    from bfenv_site.forecasts.when_text import COLUMNS, forecast_lines, forecast_rows
+
+    if format is not WhenFormat.text:
+        show.rows(forecast_rows(forecast), show.Format(format))
+        return
+    when = "" if forecaster.live else f" at {moment(forecast.time)}"
+    title = f"{forecaster.name}{when}, under {forecast.policy}"
+    lines, note = forecast_lines(forecast), "\n".join(forecast.notes)
+    show.table(
+        COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True, title=title, note=note
+    )  # fmt: skip
+
+
+def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **options: Any) -> None:
+    import bfenv_site.forecasts.when_evaluation as ev
+    from bfenv.workloads.load import load_workload
+
+    with show.progress("share") as bar:
+        task = bar.add_task("forecasting", total=1.0)
+        found = ev.evaluate_forecasts(
+            load_workload(log), moments=moments, regression=not months, **options,
+            done=lambda share: bar.update(task, completed=share),
+        )  # fmt: skip
+    rows = ev.evaluation_rows(found, months=months)
+    if format is not WhenFormat.text:
+        show.rows(rows, show.Format(format))
+        return
+    starts = "the log's own starts" if found.recorded else f"starts under {found.policy}"
+    tenths = f"starts in each tenth of the forecasts, %: {rows[0]['tenths']}"
+    show.table(
+        ev.COLUMNS, ev.evaluation_lines(rows), numbers=len(ev.COLUMNS) - 2, whole_names=2,
+        title=f"{found.log}, against {starts}", note=tenths,
+    )  # fmt: skip
+
+
+when.__doc__ = when.__doc__ and when.__doc__.format(squeue=SQUEUE, sinfo=SINFO)

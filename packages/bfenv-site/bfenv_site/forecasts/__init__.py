@@ -1,0 +1,1 @@
+"""When jobs will start: forecasts from sampled futures, and how good they were in the past."""

@@ -1,0 +1,186 @@
+"""What is known of a machine at moments of a log, and its futures from then on.
+
+The machine stands at a moment as a policy has left it, or as the log records. Of jobs that have not
+ended only the requests are known, and for how long they have run; of later jobs nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import bfenv.knowledge.runtime_sampler as rt
+from bfenv.baselines.registry import find_policy
+from bfenv.core.cluster import HORIZON, NEXT_JOB, NOW, Cluster
+from bfenv.core.detour import run_around
+from bfenv.core.durations import DAY
+from bfenv.core.events import advance, next_event, shown
+from bfenv.core.illegal_start import naming_illegal_start
+from bfenv.core.jobs import ESTIMATE, FOREVER, Jobs, Outage, Trace
+from bfenv.core.outages import first_to_come, new_machine, outages_of, start_outages
+from bfenv.core.policy import Policy, new_memory, no_memory
+from bfenv.core.schedule import Schedule
+from bfenv.knowledge.user_history import UserHistory, learn_jobs, new_user_history
+from bfenv_site.defaults import PLANNER
+from bfenv_site.futures.arrivals import sample_arrivals
+from bfenv_site.futures.futures import KnownMachine, cluster_at, known_machine, run_futures
+from bfenv_site.slurm.live import planned_starts
+
+MOST_DAYS = 14  # for which jobs arrive in a future
+SPARE = 64  # how many jobs you may ask for that are not in the log
+
+
+class Known(NamedTuple):
+    """What is known at a moment."""
+
+    machine: KnownMachine
+    requests: np.ndarray  # (6, m) int64, of the jobs submitted by now, with SPARE columns behind
+    start: np.ndarray  # (m,) int64 seconds; -1 for jobs that have not started
+    runtime: np.ndarray  # (m,) int64 seconds, of those that have ended; 0 for others
+    history: rt.RuntimeHistory
+    users: UserHistory
+    outages: tuple[Outage, ...]  # announced, and not over
+
+    @property
+    def time(self) -> int:
+        """Now, in seconds."""
+        return int(self.machine.cluster.state[NOW])
+
+    @property
+    def queue(self) -> np.ndarray:
+        """The waiting jobs, (k,) int64 numbers in the log."""
+        jobs: np.ndarray = self.machine.job[self.machine.cluster.start < 0]
+        return jobs
+
+
+def under_policy(
+    trace: Trace, policy: Policy, moments: Iterable[int], seed: int
+) -> Iterator[Known]:
+    """Simulate a trace, and yield what is known at ascending moments, before the policy's pass."""
+    cluster, jobs, truth = new_machine(trace)
+    memory = new_memory(policy, jobs, trace.processors, seed)
+    outages = outages_of(trace)
+    for moment in moments:
+        cluster.state[HORIZON] = moment
+        with naming_illegal_start(cluster, jobs, policy.name):
+            if outages:
+                run_around(policy, cluster, jobs, truth, memory, outages, in_thread=False)
+            elif policy.run is not None:
+                policy.run(cluster, jobs, truth, memory)
+            else:
+                while advance(cluster, jobs, truth):
+                    policy.decide(cluster, jobs, memory)
+        own = Cluster(*(column.copy() for column in cluster))
+        parts = {name: getattr(truth, name).copy() for name in truth._fields[2:6]}
+        now = truth._replace(**parts)
+        seen = shown(now.known)
+        own.state[HORIZON] = moment + 1
+        if next_event(own, now) == moment:
+            advance(own, seen, now)
+            coming = first_to_come(own, outages.start, outages.stop)
+            start_outages(own, seen, now, coming, outages.stop)
+        own.state[NOW] = moment
+        coming = first_to_come(own, outages.start, outages.stop)
+        ahead = sorted(trace.outages)[coming - outages.start :]
+        yield what_is_known(own, seen, tuple(ahead))
+
+
+def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
+    """Yield what is known at moments if jobs start when a log says."""
+    trace = logged.trace
+    for moment in moments:
+        count = int(np.searchsorted(trace.jobs.submit, moment, side="right"))
+        requests = trace.requests[:, :count]
+        start, end = logged.start[:count], logged.end[:count]
+        start = np.where(start < moment, start, -1)
+        end = np.where((end <= moment) & (start >= 0), end, -1)
+        cluster = cluster_at(moment, requests, start, end, trace.processors)
+        ahead = tuple(one for one in trace.outages if one.begin > moment)
+        yield what_is_known(cluster, Jobs(*requests), ahead)
+
+
+def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Known:
+    """Return what is known of a machine and its outages, before the starts of a pass."""
+    count = int(cluster.state[NEXT_JOB])
+    requests = np.pad(np.stack(jobs)[:, :count], ((0, 0), (0, SPARE)), mode="edge")
+    ended = rt.ended_jobs(cluster)
+    runtime = np.zeros(count, dtype=np.int64)
+    runtime[ended] = cluster.end[ended] - cluster.start[ended]
+    history, users = rt.new_runtime_history(Jobs(*requests)), new_user_history(Jobs(*requests))
+    rt.learn_runtimes_of(history, cluster, jobs, ended)
+    learn_jobs(users, cluster, jobs, ended)
+    start, machine = cluster.start[:count].copy(), known_machine(cluster, jobs)
+    return Known(machine, requests, start, runtime, history, users, outages)
+
+
+class Waits(NamedTuple):
+    """How long jobs will wait from now on, in seconds; inf for a job that never starts."""
+
+    samples: np.ndarray  # (a, F) float64, ascending
+    plan: np.ndarray  # (a,) float64, by limits alone
+
+
+def sample_waits(
+    known: Known,
+    machine: KnownMachine,
+    policy: Policy,
+    asked: np.ndarray,
+    *,
+    futures: int,
+    seed: tuple[int, ...],
+    threads: int | None = None,
+    planner: Policy | None = None,
+) -> Waits:
+    """Run futures of a machine, and return how long jobs wait in them.
+
+    Args:
+        known: What is known now.
+        machine: Its machine, or that with other or more waiting jobs.
+        policy: The scheduler.
+        asked: (a,) int64 numbers of waiting jobs, as in `machine.job`.
+        futures: How many futures.
+        seed: Of all random numbers.
+        threads: See `run_futures`.
+        planner: The policy `slurm` on a live queue, whose map is the plan by limits. None for a
+            run of PLANNER.
+    """
+    time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
+    chosen = np.arange(len(machine.job))
+    ran = rt.known_runtimes(machine.cluster, jobs, chosen)
+    runtime = rt.sample_runtimes(known.history, jobs, chosen, ran, generator, futures)
+    for user in np.unique(jobs.user[jobs.user >= 0]):  # its jobs are all short or all long
+        own = np.flatnonzero(jobs.user == user)
+        runtime[:, own] = np.sort(runtime[:, own], axis=0)[generator.permutation(futures)]
+    is_outage = machine.job >= len(known.runtime)
+    estimate = machine.requests[ESTIMATE]
+    runtime[:, is_outage] = estimate[is_outage]
+    place = places(machine.job, asked)
+    options: dict[str, Any] = {"outages": known.outages, "threads": threads}
+    if planner is not None:
+        plan = planned_starts(planner, machine)[place]
+    else:
+        plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
+    mine = np.full(len(known.runtime), -1)
+    own = np.flatnonzero((machine.job >= 0) & ~is_outage)
+    mine[machine.job[own]] = own
+    arrivals = sample_arrivals(
+        known.requests[:, : len(known.runtime)], known.runtime, mine, time,
+        min(MOST_DAYS, 1 + 2 * longest // DAY), generator, futures,
+    )  # fmt: skip
+    users = None if policy.memory is no_memory else known.users
+    starts = run_futures(
+        policy, machine, runtime, place, arrivals=arrivals, users=users, seed=seed[0], **options
+    )
+    return Waits(np.sort(_waits(starts.T, time), axis=1), _waits(plan, time))
+
+
+def places(job: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Return where numbers stand in a list of numbers, in any order."""
+    order = np.argsort(job, kind="stable")
+    places: np.ndarray = order[np.searchsorted(job, asked, sorter=order)]
+    return places
+
+
+def _waits(starts: np.ndarray, time: int) -> np.ndarray:
+    return np.where(starts < FOREVER, (starts - time).astype(np.float64), np.inf)

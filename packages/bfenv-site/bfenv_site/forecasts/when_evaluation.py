@@ -1,0 +1,257 @@
+"""How good forecasts of starts are, on the last part of a log and beside other ways."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.formatting import percent
+from bfenv.baselines.registry import simulate
+from bfenv.core.durations import DAY, MINUTE, format_duration
+from bfenv.core.jobs import Trace
+from bfenv.core.policy import Policy
+from bfenv.core.schedule import Schedule
+from bfenv_site.forecasts.forecast import (
+    FUTURES,
+    PAST,
+    Forecaster,
+    earlier_forecasts,
+    joined,
+    source_of,
+)
+from bfenv_site.forecasts.past_forecasts import past_moments
+from bfenv_site.forecasts.rivals import Regression, bound_waits, class_median, random_waiting
+
+PART = 0.6  # of the jobs come before those that are evaluated
+SCORED = np.array([0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975])  # levels of the pinball loss
+MEDIAN = 3  # of these
+BINS = 10  # of the reliability diagram
+MONTH = 30  # days
+OURS, FUTURES_ALONE, PLAN = "forecast", "futures alone", "plan by limits"
+BOUND, CLASS, REGRESSION = "quantile bound", "median of class", "gradient boosting"
+COLUMNS = (
+    "jobs", "way", "number", "pinball", "median\nerror", "within\n1 min", "within\n10 min",
+    "80 %\nwidth", "50 %\nholds", "80 %\nholds", "95 %\nholds",
+)  # fmt: skip
+WAYS = OURS, FUTURES_ALONE, PLAN, BOUND, CLASS, REGRESSION
+
+
+class Outcome(NamedTuple):
+    """What was forecast for one job at one moment, and what came."""
+
+    job: int
+    time: int  # seconds, the moment
+    is_new: bool  # the job had just been submitted
+    wait: int  # seconds from the moment
+    rank: float  # share of the samples below the start, ties by chance
+    quantiles: dict[str, np.ndarray]  # by way: (7,) seconds at SCORED; equal ones of a point
+
+
+class Evaluation(NamedTuple):
+    """All outcomes on a log."""
+
+    log: str
+    policy: str
+    recorded: bool
+    outcomes: list[Outcome]
+
+
+def evaluate_forecasts(
+    trace: Trace,
+    policy: str | Policy = "easy",
+    *,
+    recorded: bool | None = None,
+    moments: int = 150,
+    futures: int = FUTURES,
+    past: int = PAST,
+    seed: int = 0,
+    threads: int | None = None,
+    regression: bool = True,
+    done: Callable[[float], None] = lambda share: None,
+) -> Evaluation:
+    """Forecast starts at random moments of the last 40 % of a log's jobs.
+
+    Half of the forecasts are for jobs as they are submitted, each job as likely as another; half
+    are for a job that waits at a random time.
+
+    Args:
+        trace, policy, recorded, futures, past, seed, threads: As of `bfenv.forecast_starts`.
+        moments: How many forecasts of each kind.
+        regression: Whether to compare with gradient boosting, which needs scikit-learn.
+        done: Called with the share of the moments that is done.
+    """
+    source = source_of(trace, policy, recorded, seed)
+    schedule = source.logged or simulate(trace, source.policy, seed)
+    first = int(PART * len(trace))
+    cases = _cases(schedule, first, moments, seed)
+    submit = trace.jobs.submit
+    grid: set[int] = set()
+    for time, _, _ in cases:
+        chosen = past_moments(int(np.searchsorted(submit, time, side="right")), past)
+        grid.update(chosen.tolist())
+    at: dict[int, list[int]] = {}
+    for job in grid:
+        at.setdefault(int(submit[job]), []).append(job)
+    at |= {time: at.get(time, []) for time, _, _ in cases}
+    times, earlier, outcomes = sorted(at), {}, []
+    model = Regression(schedule, first, SCORED, seed) if regression else None
+    generator = np.random.default_rng((seed, 1))
+    for i, (time, known) in enumerate(zip(times, source.known_at(times), strict=True)):
+        for job in at[time]:
+            earlier[job] = earlier_forecasts(source, known, job, threads)
+        for _, job, is_new in (case for case in cases if case[0] == time):
+            chosen = past_moments(len(known.runtime), past)
+            chosen = chosen[submit[chosen] < time]
+            own = joined([earlier[one] for one in chosen.tolist()])
+            forecaster = Forecaster(trace.name, known, source.policy, own, futures, seed, threads)
+            forecast = forecaster.waiting([job])
+            wait = int(schedule.start[job]) - time
+            below, upto = forecast.probability(wait - 0.5), forecast.probability(wait + 0.5)
+            rank = float((below + generator.random() * (upto - below))[0])
+            quantiles = {
+                OURS: forecast.quantile(SCORED)[0],
+                FUTURES_ALONE: np.quantile(forecast.uncorrected[0], SCORED, method="inverted_cdf"),
+                PLAN: np.full(len(SCORED), forecast.plan[0]),
+                **_by_past_waits(schedule, job, time),
+            }
+            if model is not None:
+                quantiles[REGRESSION] = model.quantiles(job, time)
+            outcomes.append(Outcome(job, time, is_new, wait, rank, quantiles))
+        done((i + 1) / len(times))
+    return Evaluation(trace.name, source.policy.name, source.logged is not None, outcomes)
+
+
+def _cases(schedule: Schedule, first: int, moments: int, seed: int) -> list[tuple[int, int, bool]]:
+    """Draw what is forecast: moments, jobs, and whether the job has just been submitted."""
+    generator, submit = np.random.default_rng((seed, 2)), schedule.trace.jobs.submit
+    count = len(submit)
+    new = generator.choice(np.arange(first, count), min(moments, count - first), replace=False)
+    cases = [(int(submit[job]), int(job), True) for job in new]
+    for _ in range(20 * moments):  # at many times no job waits
+        if len(cases) == len(new) + moments:
+            break
+        time = int(generator.integers(submit[first], submit[-1]))
+        job = random_waiting(schedule, time, generator)
+        if job >= 0:
+            cases.append((time, job, False))
+    return sorted(cases)
+
+
+def _by_past_waits(schedule: Schedule, job: int, time: int) -> dict[str, np.ndarray]:
+    jobs = schedule.trace.jobs
+    started = np.flatnonzero(schedule.start < time)
+    started = started[jobs.submit[started] < time]
+    size, limit, wait = jobs.size[started], jobs.estimate[started], schedule.wait[started]
+    own, waited = (int(jobs.size[job]), int(jobs.estimate[job])), time - int(jobs.submit[job])
+    median = class_median(size, limit, wait, own, waited)
+    return {
+        BOUND: bound_waits(size, wait, own[0], waited, SCORED),
+        CLASS: np.full(len(SCORED), median),
+    }
+
+
+def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
+    """Score one way on some outcomes.
+
+    Returns:
+        dict:
+            Seconds: `pinball`, the mean loss over jobs and SCORED; `median_error`, the median of
+            |wait - median|; `width` of the 80 % interval, its mean. Shares: `within_1min` and
+            `within_10min`, of waits that are so close to the median; `holds_50`, `holds_80` and
+            `holds_95`, of waits in the central intervals. An end that many futures share, such as
+            0 s, belongs to an interval by the chance that fits (OURS only); others have points and
+            bounds, whose ends count as inside.
+    """
+    wait = np.array([one.wait for one in outcomes], dtype=np.float64)
+    found = np.array([one.quantiles[way] for one in outcomes])
+    found = np.where(np.isfinite(found), found, 10.0**9)
+    error = wait[:, None] - found
+    loss = np.maximum(SCORED * error, (SCORED - 1) * error)
+    off = np.abs(error[:, MEDIAN])
+    result = {
+        "number": float(len(outcomes)),
+        "pinball": float(loss.mean()),
+        "median_error": float(np.median(off)),
+        "within_1min": float((off <= MINUTE).mean()),
+        "within_10min": float((off <= 10 * MINUTE).mean()),
+        "width": float((found[:, 5] - found[:, 1]).mean()),
+    }
+    rank = np.array([one.rank for one in outcomes])
+    for low, high, share in ((2, 4, 0.5), (1, 5, 0.8), (0, 6, 0.95)):
+        inside = (found[:, low] <= wait) & (wait <= found[:, high])
+        if way == OURS:
+            inside = np.abs(rank - 0.5) <= share / 2
+        result[f"holds_{100 * share:.0f}"] = float(inside.mean())
+    return result
+
+
+def reliability(outcomes: list[Outcome]) -> np.ndarray:
+    """Return the share of starts that fell into each tenth of their forecast, (BINS,)."""
+    rank = np.array([one.rank for one in outcomes])
+    counts = np.histogram(rank, bins=BINS, range=(0, 1))[0]
+    return np.asarray(counts / max(1, len(outcomes)))
+
+
+def tenths(outcomes: list[Outcome]) -> str:
+    """Return `reliability` as text, in per cent: ten numbers, 10 each if forecasts are right."""
+    return " ".join(f"{100 * share:.0f}" for share in reliability(outcomes))
+
+
+def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Outcome]]:
+    """Return outcomes by kind of job, or by month of 30 days since the log began."""
+    everything = evaluation.outcomes
+    if months:
+        first = everything[0].time // (MONTH * DAY)
+        last = everything[-1].time // (MONTH * DAY)
+        found = {
+            f"month {month + 1}": [one for one in everything if one.time // (MONTH * DAY) == month]
+            for month in range(first, last + 1)
+        }
+    else:
+        new = [one for one in everything if one.is_new]
+        found = {
+            "all": everything,
+            "submitted": new,
+            "submitted, waits": [one for one in new if one.wait > MINUTE],
+            "waiting": [one for one in everything if not one.is_new],
+        }
+    return {name: outcomes for name, outcomes in found.items() if outcomes}
+
+
+def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dict[str, Any]]:
+    """Return the scores of each way on each group of jobs; by month, of forecasts only.
+
+    `tenths` is the share of the starts that fell into each tenth of their forecast, in per cent.
+    """
+    return [
+        {
+            "log": evaluation.log,
+            "policy": evaluation.policy,
+            "recorded": evaluation.recorded,
+            "jobs": name,
+            "way": way,
+            **scores(outcomes, way),
+            "tenths": tenths(outcomes) if way == OURS else "",
+        }
+        for name, outcomes in groups(evaluation, months=months).items()
+        for way in ((OURS,) if months else WAYS)
+        if way in outcomes[0].quantiles
+    ]
+
+
+def evaluation_lines(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return the cells of COLUMNS for each row."""
+    shares = "within_1min", "within_10min"
+    return [
+        (
+            row["jobs"],
+            row["way"],
+            f"{row['number']:.0f}",
+            f"{row['pinball']:,.0f} s",
+            format_duration(row["median_error"]),
+            *(percent(row[name]) for name in shares),
+            format_duration(row["width"]),
+            *(percent(row[f"holds_{share}"]) for share in (50, 80, 95)),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,145 @@
+"""Forecasts of starts as rows, lines of a table, metrics of Prometheus, and a picture."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bfenv.analysis.formatting import percent
+from bfenv.analysis.plots.figure import BLUE, ORANGE, write_figure
+from bfenv.core.cluster import PROCESSORS
+from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration
+from bfenv.core.jobs import ESTIMATE
+from bfenv_site.forecasts.forecast import Forecaster, StartForecast
+from bfenv_site.forecasts.past_forecasts import log_scale
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEVELS = 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975  # of the quantiles in rows
+WITHIN = {"10 min": 10 * MINUTE, "1 h": HOUR, "1 d": DAY}
+COLUMNS = (
+    "job", "size", "limit", "waited", "median", "80 % interval", "by\nlimits",
+    *(f"within\n{span}" for span in WITHIN),
+)  # fmt: skip
+NEVER = "never"
+SIZE_CLASSES, LIMIT_CLASSES = 4, (HOUR, 4 * HOUR, DAY)  # of the metrics
+TICKS = {0: "now", MINUTE: "1 min", 10 * MINUTE: "10 min", HOUR: "1 h", 6 * HOUR: "6 h",
+         DAY: "1 d", 3 * DAY: "3 d", 7 * DAY: "1 w", 28 * DAY: "4 w"}  # fmt: skip
+MOST_DRAWN = 60  # jobs in a picture
+
+
+def forecast_rows(forecast: StartForecast) -> list[dict[str, Any]]:
+    """Return what is known of each job as a row of raw values, in seconds and shares."""
+    quantiles = forecast.quantile(LEVELS)
+    chances = {name: forecast.probability(span) for name, span in WITHIN.items()}
+    return [
+        {
+            "job": job,
+            "time": forecast.time,
+            "policy": forecast.policy,
+            "processors": int(forecast.size[i]),
+            "limit": int(forecast.limit[i]),
+            "waited": int(forecast.waited[i]),
+            "plan": float(forecast.plan[i]),
+            **{f"q{level:g}": float(quantiles[i, k]) for k, level in enumerate(LEVELS)},
+            **{f"within {name}": float(chances[name][i]) for name in WITHIN},
+            "past_forecasts": forecast.past,
+        }
+        for i, job in enumerate(forecast.job)
+    ]
+
+
+def forecast_lines(forecast: StartForecast) -> list[tuple[str, ...]]:
+    """Return the cells of COLUMNS for each job; times count from now."""
+    low, median, high = forecast.quantile([0.1, 0.5, 0.9]).T
+    return [
+        (
+            job,
+            f"{forecast.size[i]:,}",
+            format_duration(forecast.limit[i]),
+            format_duration(forecast.waited[i]),
+            _wait(median[i]),
+            f"{_wait(low[i])} to {_wait(high[i])}",
+            _wait(forecast.plan[i]),
+            *(percent(float(forecast.probability(span)[i])) for span in WITHIN.values()),
+        )
+        for i, job in enumerate(forecast.job)
+    ]
+
+
+def _wait(seconds: float) -> str:
+    return format_duration(seconds) if np.isfinite(seconds) else NEVER
+
+
+def prometheus_text(forecaster: Forecaster) -> str:
+    """Return expected waits of new jobs, by classes of size and limit, in the text exposition.
+
+    Sizes are the machine's and its quarters; limits are LIMIT_CLASSES as far as the log has any so
+    long, else its longest.
+    """
+    known = forecaster.known
+    processors = int(known.machine.cluster.state[PROCESSORS])
+    longest = int(known.requests[ESTIMATE].max())
+    sizes = sorted({max(1, processors >> (2 * i)) for i in range(SIZE_CLASSES)})
+    name = "bfenv_expected_wait_seconds"
+    lines = [
+        "# HELP bfenv_waiting_jobs Jobs that wait for a start.",
+        "# TYPE bfenv_waiting_jobs gauge",
+        f"bfenv_waiting_jobs {len(known.queue)}",
+        f"# HELP {name} Wait of a job submitted now, by its processors and limit.",
+        f"# TYPE {name} gauge",
+    ]
+    for size in sizes:
+        for limit in sorted({min(limit, longest) for limit in LIMIT_CLASSES}):
+            forecast = forecaster.new(size, limit)
+            for level, wait in zip(LEVELS, forecast.quantile(LEVELS)[0], strict=True):
+                value = f"{wait:g}" if np.isfinite(wait) else "+Inf"
+                labels = f'policy="{forecast.policy}",processors="{size}",limit="{limit}"'
+                lines.append(f'{name}{{{labels},quantile="{level:g}"}} {value}')
+    return "\n".join(lines) + "\n"
+
+
+def write_strips(forecast: StartForecast, path: Path) -> None:
+    """Draw a strip for each job, at most MOST_DRAWN: its 95 %, 80 % and 50 % intervals.
+
+    Raises:
+        BfenvError: If matplotlib is missing, the suffix is not .svg, .png or .pdf, or the file
+            cannot be written.
+    """
+    write_figure(path, draw=lambda: _draw(forecast))
+
+
+def _draw(forecast: StartForecast) -> "Figure":
+    from matplotlib.figure import Figure
+
+    count = min(len(forecast.job), MOST_DRAWN)
+    quantiles = forecast.quantile(LEVELS)[:count]
+    plan = forecast.plan[:count]
+    finite = np.concatenate([quantiles[np.isfinite(quantiles)], plan[np.isfinite(plan)], [HOUR]])
+    farthest = float(finite.max()) * 1.3
+    figure = Figure(figsize=(9, 1.3 + 0.28 * count), layout="constrained")
+    axes = figure.add_subplot()
+    y, shown = np.arange(count), log_scale(np.minimum(quantiles, farthest))
+    for low, high, height, alpha in ((0, 6, 0.3, 0.25), (1, 5, 0.6, 0.4), (2, 4, 0.6, 0.6)):
+        left, width = shown[:, low], shown[:, high] - shown[:, low]
+        label = {0: "95 %", 1: "80 %", 2: "50 %"}[low]
+        axes.barh(y, width, height, left, color=BLUE, alpha=alpha, linewidth=0, label=label)
+    axes.plot(shown[:, 3], y, "|", color="black", markersize=11, label="median")
+    axes.plot(
+        log_scale(np.minimum(plan, farthest)), y, "D", color=ORANGE, markersize=4,
+        label="plan by limits",
+    )  # fmt: skip
+    names = [
+        f"{job} · {size:,} × {format_duration(limit)}"
+        for job, size, limit in zip(forecast.job, forecast.size, forecast.limit, strict=True)
+    ]
+    axes.set_yticks(y, names[:count])
+    ticks = [seconds for seconds in TICKS if seconds <= farthest]
+    axes.set_xticks(log_scale(ticks), [TICKS[seconds] for seconds in ticks])
+    axes.set_xlim(-0.05, log_scale([farthest])[0])
+    axes.set_ylim(count - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("from now on")
+    figure.legend(loc="outside upper left", ncols=5)
+    return figure

@@ -1,0 +1,235 @@
+"""The leaderboard as one self-contained page of HTML.
+
+The ranked table is sorted already, and every chart is inline SVG, so the page is complete without
+its script. The script sorts by another column, filters, and highlights other policies.
+"""
+
+import math
+from collections.abc import Sequence
+
+import bfenv.evaluation.summary as sm
+import bfenv.leaderboard.report.other_metrics as om
+import bfenv.leaderboard.report.ranking as rk
+from bfenv.analysis.formatting import MISSING, ratio
+from bfenv.analysis.intervals import Interval
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, TRIALS
+from bfenv.core.text import counted
+from bfenv.evaluation.calibration_lines import calibration_lines
+from bfenv.evaluation.row import Row
+from bfenv.leaderboard.report.gantt_selection import GanttSelection
+from bfenv.leaderboard.report.sections import Section, sections_of
+from bfenv.leaderboard.standings import Standing
+from bfenv.leaderboard.store import Leaderboard
+from bfenv_site.page import charts, plot
+from bfenv_site.page.as_it_ran import as_it_ran
+from bfenv_site.page.charts import Slots, Summaries, legend, swatch
+from bfenv_site.page.document import document, failed_runs
+from bfenv_site.page.first_screen import Line, first_screen, picture
+from bfenv_site.page.gantt import gantt_section
+from bfenv_site.page.markup import Cell, Markup, element, join, table
+from bfenv_site.page.panel import panels
+
+SHOWN = 9  # policies in the picture of the first screen
+LEAST = 1e-9  # ratio that has a place there
+DOES = {
+    COMPLETION: "run jobs to completion", TRIALS: "kill and requeue jobs",
+    CLAIRVOYANT: "know all runtimes",
+}  # fmt: skip  # the policies of a division
+HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
+
+
+def render_page(
+    leaderboard: Leaderboard, selection: GanttSelection, more: Sequence[rk.Column] = ()
+) -> str:
+    """Return the page of a leaderboard, with the selected Gantt chart and `more` columns."""
+    lines = rk.ranked(leaderboard)
+    numbers = {line.policy: n for n, line in enumerate(lines)}
+    slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
+    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE and line.rows]
+    slots |= {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
+    summaries: dict[str, Summaries] = {
+        workload: {numbers[one.policy]: one for one in sm.summarize(leaderboard.rows, workload)}
+        for workload in dict.fromkeys(row.workload for row in leaderboard.rows)
+    }
+    shown = summaries.get(selection.workload, {}).values()
+    starving = {one.policy for one in shown if one.starves}
+    hours = "Some hours job by job"
+    if len(selection.schedules) > 1:
+        hours = "The same hours under two policies"
+    sections = [
+        ("ranking", "Ranking", _ranking(leaderboard, lines, slots, more)),
+        ("trade-off", "Mean against longest wait", _trade_off(lines, slots)),
+        ("metrics", "The same under other metrics", _other_metrics(leaderboard.rows)),
+        *((own.name, own.title, _section(own)) for own in sections_of(leaderboard)),
+        ("workloads", "Workload by workload", panels(summaries, slots)),
+        ("gantt", hours, gantt_section(*selection, starving=starving)),
+        ("failed", "Failed runs", failed_runs(leaderboard.failed)),
+        ("provenance", "Where every number comes from", _provenance(leaderboard)),
+        ("logged", "Log and simulation",
+         as_it_ran(calibration_lines(leaderboard.rows, leaderboard.logged))),
+    ]  # fmt: skip
+    return document(
+        "Leaderboard of backfilling schedulers", rk.title(leaderboard), _first(lines), sections,
+        unfolded=["ranking"],
+    )  # fmt: skip
+
+
+def _first(lines: list[Standing]) -> Markup:
+    """Make the first screen: who is first among those that starve no jobs."""
+    above, below = rk.split(lines)
+    ranked = [one for one in above if one.ratio is not None and LEAST < one.ratio < 1 / LEAST]
+    figures = [(f"{len(ranked)}", "policies ranked"), (f"{len(below)}", "not: they starve jobs")]
+    if not ranked:
+        return first_screen("No policy can be compared with EASY.", figures, None)
+    best = ranked[0]
+    alike = [one for one in ranked if one.division == best.division]
+    shared = sum(one.rank == best.rank for one in alike) - 1
+    verdict = (
+        f"{best.policy} has the least mean bounded slowdown of the "
+        f"{counted(len(alike), 'policy', 'policies')} that {DOES[best.division]} and starve no "
+        f"jobs: {ratio(best.ratio)} of EASY's"
+        + (f" (95 %: {rk.interval_text(best)})" if best.low is not None else "")
+        + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
+    )
+    known = []
+    for one in ranked[:SHOWN]:
+        known_ends = (one.ratio, one.low, one.high)
+        value, low, high = (math.nan if end is None else end for end in known_ends)
+        known.append(Interval(value, low, high))
+    drawn = [
+        Line(
+            one.policy + f" ({one.division})" * (one.division != COMPLETION),
+            interval,
+            ratio(one.ratio),
+            f" ({rk.interval_text(one)})" if one.low is not None else "",
+            one is best,
+        )
+        for one, interval in zip(ranked, known, strict=False)
+    ]
+    ends = [end for one in known for end in one[:3] if LEAST < end < 1 / LEAST]
+    heading = "Mean bounded slowdown divided by EASY's, with 95 % intervals"
+    drawing = picture(
+        "first", heading, "To the left is better.", drawn,
+        plot.ratios(ends, "slowdown / EASY's"), (1.0, "EASY"),
+    )  # fmt: skip
+    figures.insert(0, (ratio(best.ratio), f"of EASY's slowdown, {best.policy}"))
+    return first_screen(verdict, figures, drawing)
+
+
+def _ranking(
+    leaderboard: Leaderboard, lines: list[Standing], slots: Slots, more: Sequence[rk.Column]
+) -> Markup:
+    above, below = rk.split(lines)
+    controls = element(
+        "p",
+        element("label", "Show policies named ", element("input", type="search", id="filter")),
+        element("span", id="picked", class_="note"),
+        class_="controls",
+    )
+    numbers = {id(line): n for n, line in enumerate(lines)}
+    parts = [
+        _standings(caption, part, numbers, slots, more)
+        for caption, part in (("Ranked policies", above), (rk.STARVING, below))
+        if part
+    ]
+    texts = rk.notes(leaderboard, lines, failed=False)
+    return join([controls, *parts, (element("p", text, class_="note") for text in texts)])
+
+
+def _standings(
+    caption: str, lines: list[Standing], numbers: dict[int, int], slots: Slots,
+    more: Sequence[rk.Column],
+) -> Markup:  # fmt: skip
+    columns = [*rk.telling_columns(lines, rk.COLUMNS), *more]
+    texts = zip(*(column.texts(lines) for column in columns), strict=True)
+    rows = []
+    for line, own in zip(lines, texts, strict=True):
+        n = numbers[id(line)]
+        cells = [Cell(_pick(n, line.policy, slots), columns[0].value(line))]
+        for column, text in zip(columns[1:], own[1:], strict=True):
+            is_bad = column.heading == "failed" and line.failed
+            cells.append(Cell(text, column.value(line), "bad" if is_bad else None))
+        rows.append((str(n), cells))
+    words = [i for i, column in enumerate(columns) if column.heading in ("policy", "division")]
+    headings = [column.heading for column in columns]
+    return table(caption, headings, rows, sorted_by=1, text=words)
+
+
+def _pick(n: int, name: str, slots: Slots) -> Markup:
+    """A policy's name, its line, and the checkbox that highlights it in the charts."""
+    box = element(
+        "input", type="checkbox", class_="pick", data_p=n, checked=n in slots,
+        aria_label=f"highlight {name} in the charts", autocomplete="off",
+    )  # fmt: skip
+    line = element("span", swatch(), class_=charts.highlighted(n, slots) + " entry", data_p=n)
+    return element("span", box, element("span", name, class_="name"), line, class_="picker")
+
+
+def _other_metrics(rows: Sequence[Row]) -> Markup | None:
+    """Make the section of the page; None if there is only one policy."""
+    lines = om.sorted_places(rows)
+    if len(lines) < 2:
+        return None
+    body = [
+        (None, [Cell(line.policy, line.policy.lower()), *(_place(place) for place in line.places),
+                Cell(line.division, line.division)])
+        for line in lines
+    ]  # fmt: skip
+    columns = (om.COLUMNS[0], *om.COLUMNS[2:], om.COLUMNS[1])
+    caption = "Places under several metrics"
+    notes = [element("p", text, class_="note") for text in om.metric_notes(rows)]
+    return join([table(caption, columns, body, sorted_by=1, text=(0, len(columns) - 1)), notes])
+
+
+def _place(place: int | None) -> Cell:
+    is_first = "best" if place == 1 else None
+    return Cell(om.place_text(place), None if place is None else float(place), is_first)
+
+
+def _section(section: Section) -> Markup:
+    """Make the tables of a section that another package adds."""
+    parts = []
+    for one in section.tables:
+        body = [(None, [Cell(text, number) for text, number in line]) for line in one.lines]
+        parts.append(table(one.caption, one.columns, body, text=tuple(range(one.words))))
+        if one.note:
+            parts.append(element("p", one.note, class_="note"))
+    return join(parts)
+
+
+def _trade_off(lines: list[Standing], slots: Slots) -> Markup | None:
+    points = {
+        n: (line.policy, line.wait_ratio, line.longest_ratio)
+        for n, line in enumerate(lines)
+        if line.wait_ratio and line.longest_ratio
+    }
+    starving = {n for n, line in enumerate(lines) if line.starves}
+    drawing = charts.trade_off(points, starving, slots)
+    names = {n: line.policy for n, line in enumerate(lines)}
+    return None if drawing is None else join([legend(names, starving, slots), drawing])
+
+
+def _provenance(leaderboard: Leaderboard) -> Markup:
+    columns = ["policy", "workload", "seed", "command", "source", "content", "commit", "versions"]
+    rows = []
+    for row in leaderboard.all_rows:
+        codes = (row.command, row.source, row.workload_hash, row.commit or MISSING)
+        versions = ", ".join(f"{name} {value}" for name, value in row.versions.items())
+        cells = [Cell(row.policy), Cell(row.workload), Cell(row.seed)]
+        cells += [Cell(element("code", text)) for text in codes]
+        rows.append((None, [*cells, Cell(versions)]))
+    explanation = (
+        "The command makes a run again, the jobs come from the source, and the hash of their "
+        "content shows whether they are the same."
+    )
+    return join(
+        [
+            element("p", explanation),
+            element(
+                "details",
+                element("summary", f"{len(rows):,} runs"),
+                table("Provenance of every run", columns, rows, text=(0, 1, 3, 4, 5, 6, 7)),
+                class_="provenance",
+            ),
+        ]
+    )

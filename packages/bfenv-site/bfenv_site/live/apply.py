@@ -1,0 +1,403 @@
+"""Bring an order to a live Slurm: read its queue in cycles, and lift jobs by their Nice.
+
+A cycle reads the queue with `squeue` and the nodes with `sinfo`. In each partition, the waiting
+jobs are brought into the wanted order, with its guard against starving. The first of them get the
+smallest lifts that put them in this order before all others; a lift of 5 is a Nice of -5, which has
+an effect at once, under priority/basic as under priority/multifactor. Jobs are only ever lifted,
+because Slurm cuts priorities at 1: to push a job down does nothing where priorities are small.
+
+A job whose Nice someone else set is left alone: one with a Nice other than 0 that was not lifted
+here, and one that was lifted here and has another Nice since. So is a job of priority 0, which is
+held: under priority/basic, a new Nice would release it. bfenv notes each lift in a file before it
+tells Slurm. So it can give everything back, however it ended.
+
+What is known of users and of the guard's past are the jobs that ended while this ran. Slurm still
+lists them for MinJobAge, 300 s by default. The tasks of an array that wait are lifted together.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.age_guard import ESTIMATES, LARGEST_WORK, RUNTIMES, update_age_guard
+from bfenv.baselines.easy_orders.order_pass import Options
+from bfenv.baselines.easy_orders.scored_pass import new_memory
+from bfenv.baselines.registry import find_policy
+from bfenv.core.cluster import waiting
+from bfenv.core.durations import DAY
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.files import write_atomically
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.policy import Policy
+from bfenv.core.text import counted, one_line
+from bfenv.knowledge.expression_program import score_jobs
+from bfenv.knowledge.priorities import rank
+from bfenv.knowledge.runtime_sampler import ended_jobs
+from bfenv.knowledge.user_history import count_jobs, learn_jobs, note_age_limit
+from bfenv_site.defaults import NODE_FORMAT, QUEUE_FORMAT
+from bfenv_site.futures.futures import cluster_at
+from bfenv_site.live.live_queue import (
+    DEFAULT_LIMIT,
+    Entry,
+    Snapshot,
+    nodes_of,
+    number_of,
+    snapshot_of,
+)
+
+TIMEOUT = 120  # seconds for an answer of Slurm
+REMEMBERED = 20_000  # ended jobs
+AT_ONCE = 300  # jobs in a line of scontrol
+DENIED = re.compile("access/permission denied|invalid user id", re.IGNORECASE)
+UNREACHABLE = re.compile("unable to contact|connect|timed out", re.IGNORECASE)
+
+
+class SlurmError(BfenvError):
+    """Slurm does not answer."""
+
+
+class Partition(NamedTuple):
+    """What a cycle found in a partition; jobs are named as in Slurm."""
+
+    partition: str
+    slurm: list[str]  # the first waiting jobs in Slurm's order, without the lifts
+    wanted: list[str]  # the same in the wanted order
+    lift: dict[str, int]  # by how much each is to be lifted
+    left_alone: list[str]  # waiting jobs whose Nice someone else set
+    age_limit: int | None  # seconds, of the guard
+
+
+def order_of(policy: str | Policy) -> Options:
+    """Return the order of a policy, with its guard, as options of EASY.
+
+    Raises:
+        BfenvError: If there is no such policy, or its order cannot be brought to Slurm: it starts
+            jobs for trials, draws random numbers, or is no order of EASY.
+    """
+    policy = find_policy(policy)
+    if policy.trials or policy.stochastic:
+        what = "starts jobs for trials" if policy.trials else "draws random numbers"
+        raise PolicyError(f"{policy.name} {what}, which cannot be brought to Slurm")
+    options = getattr(policy.memory, "keywords", {}).get("options")
+    if not isinstance(options, Options) or options.shadow_intervals >= 0 or options.predictor:
+        raise PolicyError(
+            f"{policy.name} is no order of EASY: name one such as easy-sjf, "
+            "easy(order='size * estimate', guard=2) or agent:formula"
+        )
+    return options
+
+
+def apply_order(
+    policy: str | Policy,
+    *,
+    log: Callable[[dict[str, Any]], None],
+    write: bool = False,
+    every: float = 30.0,
+    depth: int = 100,
+    partitions: Iterable[str] = (),
+    state: Path = Path("bfenv-apply.json"),
+    cycles: int | None = None,
+) -> None:
+    """Bring an order to a live Slurm, until SIGTERM or Ctrl-C.
+
+    Args:
+        policy: EASY in the wanted order, or an agent that is a formula; see `order_of`.
+        log: Is called with what each cycle found, and with what was written.
+        write: Whether to lift jobs, or only to say which.
+        every: Seconds between two cycles.
+        depth: How many jobs of a partition are brought into order, before all others.
+        partitions: Names; none for all.
+        state: The file that says which jobs are lifted.
+        cycles: How many; None for no end, 0 only to give back what an earlier run has left.
+
+    Raises:
+        BfenvError: If Slurm does not answer at the beginning or at the end, or does not allow a
+            Nice below 0; if without `write` an earlier run has left jobs lifted; or if another run
+            writes to the file.
+    """
+    with _lock(state) if write else nullcontext():
+        work = _Work(order_of(policy), state, depth, tuple(partitions), _read_state(state))
+        work.read_queue()
+        if work.lifted and not write:
+            raise BfenvError(
+                f"{state}: an earlier run has left jobs lifted; --write gives them back"
+            )
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            if work.lifted:
+                log({"event": "give back", "jobs": work.give_back()})
+            for i in count() if cycles is None else range(cycles):
+                time.sleep(every if i else 0.0)
+                try:
+                    found, changes = work.look()
+                    for each in found:
+                        log({"event": "cycle", "time": int(time.time()), **each._asdict()})
+                    if write and changes:
+                        errors = work.write(changes)
+                        log({"event": "write", "jobs": len(changes), "errors": errors})
+                except SlurmError as error:  # it may be restarted just now
+                    log({"event": "error", "time": int(time.time()), "message": str(error)})
+        except KeyboardInterrupt:
+            pass
+        finally:
+            for number in handlers:
+                signal.signal(number, signal.SIG_IGN)
+            try:
+                if write:
+                    log({"event": "give back", "jobs": work.give_back()})
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+
+
+@contextmanager
+def _lock(state: Path) -> Iterator[None]:
+    """Keep other runs from the same file: they would take this one's lifts back."""
+    import fcntl  # not on every system that can read a queue
+
+    path = state.with_name(f"{state.name}.lock")
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BfenvError(f"{state}: another run of bfenv apply uses it") from None
+        try:
+            yield
+        finally:
+            path.unlink()
+
+
+@dataclass
+class _Work:
+    """An order, what is lifted for it, and what has been seen of the queue."""
+
+    options: Options
+    state: Path
+    depth: int
+    only: tuple[str, ...]
+    lifted: dict[str, list[int]]  # what the Nice of a job can be, by `_keys`; none: hands off
+    users: dict[str, int] = field(default_factory=dict)  # numbers by name
+    ended: dict[tuple[str, int], Entry] = field(default_factory=dict)  # by name and start
+    most_work: dict[str, int] = field(default_factory=dict)  # processor-seconds, by partition
+    origin: int = 0  # seconds since 1970: time 0 of orders
+
+    def read_queue(self) -> Snapshot:
+        """Read the queue; note the jobs that ended, are gone, or have another Nice by now."""
+        text = _ask("squeue", "-h", "-t", "all", "-o", QUEUE_FORMAT).stdout
+        snapshot = snapshot_of("squeue", text.splitlines())
+        self.ended |= {(each.name, each.start): each for each in snapshot.ended}
+        for old in list(self.ended)[:-REMEMBERED]:
+            del self.ended[old]
+        entries = [*snapshot.entries, *snapshot.apart]
+        listed = (*entries, *snapshot.ended)  # of all partitions: none of their starts is before
+        self.origin = self.origin or min((each.submit for each in listed), default=DAY) - DAY
+        there = {key for each in entries for key in _keys(each)}
+        self.lifted = {key: values for key, values in self.lifted.items() if key in there}
+        for entry in entries:
+            key = _keys(entry)[0]
+            if key in self.lifted and not entry.runs:
+                self.lifted[key] = [entry.nice] if entry.nice in self.lifted[key] else []
+        return snapshot._replace(time=max(snapshot.time, int(time.time())))
+
+    def is_ours(self, entry: Entry) -> bool:
+        """Return whether a job has the Nice that was set here, or 0 if none was."""
+        values = [self.lifted[key] for key in _keys(entry) if key in self.lifted]
+        return entry.nice in (values[0] if values else [0])
+
+    def lifted_in(self, snapshot: Snapshot) -> list[Entry]:
+        """Return the jobs that are lifted, those that run or are held among them."""
+        entries = dict.fromkeys((*snapshot.entries, *snapshot.apart))
+        return [each for each in entries if each.nice and self.is_ours(each)]
+
+    def look(self) -> tuple[list[Partition], dict[Entry, int]]:
+        """Make a cycle; return the partitions, and the new Nice of each job that needs another."""
+        snapshot, sizes = self.read_queue(), Counter[str]()
+        text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
+        for node in nodes_of("sinfo", text.splitlines()):
+            sizes.update(dict.fromkeys(node.partitions, node.size * node.is_up))
+        if absent := set(self.only).difference(sizes):
+            raise BfenvError(f"sinfo lists no partition {min(absent)}")
+        found, nice = [], {one: 0 for one in self.lifted_in(snapshot) if one.priority or one.runs}
+        for name in self.only or sorted({_partition(each) for each in snapshot.entries}):
+            entries = [
+                each
+                for each in snapshot.entries
+                if _partition(each) == name and (each.runs or each.size <= sizes[name])
+            ]
+            waits = dict.fromkeys(each for each in entries if not each.runs)
+            in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])
+            ours = [each for each in in_order if self.is_ours(each)]
+            own = {each: each.priority + each.nice * self.is_ours(each) for each in waits}
+            now = sorted(ours, key=lambda each: (-each.priority, number_of(each)))
+            if now[: self.depth] == ours[: self.depth]:
+                wanted = {each: each.nice for each in ours}
+            else:
+                wanted = lifts(ours, own, self.depth)
+            nice |= wanted
+            slurm = sorted(own, key=lambda each: (-own[each], number_of(each)))
+            lift = {each.name: -value for each, value in wanted.items() if value}
+            alone = [each.name for each in waits if each not in wanted]
+            theirs, mine = ([each.name for each in a[: self.depth]] for a in (slurm, in_order))
+            found.append(Partition(name, theirs, mine, lift, alone, limit))
+        return found, {entry: value for entry, value in nice.items() if value != entry.nice}
+
+    def in_order(
+        self, name: str, entries: list[Entry], now: int, processors: int
+    ) -> tuple[list[Entry], int | None]:
+        """Return the waiting jobs in the wanted order, and the guard's limit in seconds."""
+        if all(each.runs for each in entries):
+            return [], None
+        past = [each for each in self.ended.values() if _partition(each) == name]
+        known = sorted((*past, *entries), key=lambda each: (each.submit, number_of(each)))
+        longest = max(each.limit for each in known) or DEFAULT_LIMIT
+        requests = np.array(
+            [
+                [max(min(each.submit, now) - self.origin, 0) for each in known],
+                [min(each.size, processors) for each in known],
+                [each.limit or longest for each in known],
+                [self.users.setdefault(each.user, len(self.users)) for each in known],
+                [each.priority for each in known],
+                [0] * len(known),
+            ]
+        )
+        start = np.array([min(each.start, now) for each in known])
+        end = np.array([max(each.end, each.start + 1) if each.end >= 0 else -1 for each in known])
+        start, end = (np.where(each < 0, -1, each - self.origin) for each in (start, end))
+        cluster = cluster_at(now - self.origin, requests, start, end, processors)
+        jobs, ended = Jobs(*requests), ended_jobs(cluster)
+        memory = new_memory(jobs, processors, np.random.default_rng(0), options=self.options)
+        history, guard, ranking = memory.history, memory.guard, memory.easy.queue
+        learn_jobs(history, cluster, jobs, ended)
+        guard.state[RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
+        guard.state[ESTIMATES] = jobs.estimate[ended].sum()
+        guard.state[LARGEST_WORK] = self.most_work.get(name, 0)
+        limit = update_age_guard(guard, history, cluster, jobs)
+        self.most_work[name] = int(guard.state[LARGEST_WORK])
+        ranking.age_limit[0] = limit
+        note_age_limit(history, limit)
+        count_jobs(history, cluster, jobs, True, True)
+        if memory.scored[0]:
+            program, columns = memory.queue.program, memory.queue.columns
+            line = waiting(cluster)
+            score_jobs(program, columns, history, cluster, jobs, line, ranking.number)
+        line = ranking.line[: rank(ranking, cluster, jobs)]
+        in_order = list(dict.fromkeys(known[job] for job in line))  # tasks of an array are equal
+        return in_order, int(limit) if limit < FOREVER else None
+
+    def write(self, changes: Mapping[Entry, int]) -> list[str]:
+        """Set the Nice of jobs, in one call of scontrol; return what it could not do.
+
+        The file says before what the Nice may be then.
+
+        Raises SlurmError if Slurm does not answer, and BfenvError if it does not allow it.
+        """
+        names: dict[int, list[str]] = {}
+        for entry, nice in changes.items():
+            name = re.sub("%[0-9]+", "", entry.name)
+            for steps in re.finditer("([0-9]+)-([0-9]+):([0-9]+)", name):  # scontrol knows none
+                first, last, step = map(int, steps.groups())
+                name = name.replace(steps[0], ",".join(map(str, range(first, last + 1, step))))
+            names.setdefault(nice, []).append(name)
+            self.lifted[_keys(entry)[0]] = [entry.nice, nice]
+        content = {"format": "bfenv apply 1", "lifted": self.lifted}
+        write_atomically(self.state, json.dumps(content).encode())
+        lines = [
+            f"update JobId={','.join(jobs[i : i + AT_ONCE])} Nice={nice}\n"
+            for nice, jobs in names.items()
+            for i in range(0, len(jobs), AT_ONCE)
+        ]
+        errors = _ask("scontrol", text="".join(lines)).stderr.split("\n")
+        if any(map(DENIED.search, errors)):
+            raise BfenvError(
+                "scontrol refuses a Nice below 0: --write is for root, SlurmUser, and operators of "
+                "Slurm"
+            )
+        return [error for error in errors if error.strip()]
+
+    def give_back(self) -> int:
+        """Take all lifts back, and remove the file; return how many there were.
+
+        Raises SlurmError if waiting jobs are still lifted.
+        """
+        lifted = self.lifted_in(self.read_queue())
+        if lifted:
+            self.write({one: 0 for one in lifted if one.priority or one.runs})
+            left = [each.name for each in self.lifted_in(self.read_queue()) if not each.runs]
+            if left:
+                raise SlurmError(
+                    f"{counted(len(left), 'job')} of {self.state} could not be given back (no held "
+                    f"job can): {', '.join(left)}"
+                )
+        self.lifted = {}
+        self.state.unlink(missing_ok=True)
+        return len(lifted)
+
+
+def lifts(line: list[Entry], priority: Mapping[Entry, int], depth: int) -> dict[Entry, int]:
+    """Return the Nice of each job of a line: 0, or below 0 for some of the first `depth`.
+
+    These are the smallest lifts by which the first jobs come in this order, before all others. Of
+    jobs with the same priority, Slurm takes the one with the lower number.
+    """
+    nice = dict.fromkeys(line, 0)
+    others = [(priority[each], number_of(each)) for each in line[depth:]]
+    least = min(others, key=lambda each: (-each[0], each[1]), default=(0, ()))
+    for entry in reversed(line[:depth]):
+        to_be, number = priority[entry], number_of(entry)
+        to_be = max(to_be, least[0] + (number > least[1]))
+        nice[entry] = priority[entry] - to_be
+        least = to_be, number
+    return nice
+
+
+def _keys(entry: Entry) -> tuple[str, str]:
+    """Return what a job is called in `lifted`, and what its array would be, if it is of one."""
+    job, _, task = entry.name.partition("_")
+    return f"{job}_{task.partition('[')[0]}", f"{job}_"
+
+
+def _partition(entry: Entry) -> str:
+    return entry.partition.partition(",")[0]
+
+
+def _read_state(path: Path) -> dict[str, list[int]]:
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text())["lifted"]
+        return {str(key): [int(value) for value in values] for key, values in found.items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise BfenvError(f"{path}: not a file of bfenv apply") from None
+
+
+def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
+    """Run a command of Slurm, which Ctrl-C does not reach; SlurmError if it does not answer."""
+    own = ("SQUEUE_", "SINFO_")  # settings of these commands would hide jobs and nodes
+    env = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    env |= {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+    try:
+        done = subprocess.run(
+            command, input=text, env=env, text=True, errors="replace", capture_output=True,
+            timeout=TIMEOUT, start_new_session=True, check=False,
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise SlurmError(f"{command[0]} of Slurm is not installed here") from None
+    except subprocess.TimeoutExpired:
+        raise SlurmError(f"{command[0]} has not answered in {TIMEOUT} s") from None
+    if done.returncode != 0 and (not text or UNREACHABLE.search(done.stderr)):
+        last = (done.stderr.strip() or f"{command[0]} failed").splitlines()[-1]
+        raise SlurmError(f"Slurm does not answer: {one_line(last)}")
+    return done

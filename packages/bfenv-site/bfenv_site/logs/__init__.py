@@ -1,0 +1,1 @@
+"""Readers of accounting logs of other kinds than the Standard Workload Format."""

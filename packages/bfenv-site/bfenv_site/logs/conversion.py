@@ -1,0 +1,354 @@
+"""The runs in another system's log, converted to a trace with SWF records and header."""
+
+import gc
+import operator
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import tzinfo
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+import bfenv.workloads.logs.cleaning as cl
+import bfenv_site.logs.run as rn
+import bfenv_site.logs.selection as sel
+from bfenv.core.durations import format_duration
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.text import counted
+from bfenv.workloads.logs import records as swf
+from bfenv.workloads.logs.markers import node_names
+from bfenv.workloads.logs.times import Number, find_zone, rounded, time_of_day
+from bfenv_site.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
+
+FEW_PARTITIONS = 8  # whose own use a message lists
+TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines have
+NOT_READ = rn.Record()
+# An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
+ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
+TASK = re.compile(r"([^\[\]_]+)(?:\[[0-9]+\]|_[0-9]+)(.*)")
+
+
+class CommonOptions(TypedDict, total=False):
+    """Options of all readers; `read_sacct` describes them, and `convert` has the defaults."""
+
+    timezone: str
+    selection: sel.Selection
+    longest: int | str | None
+    overrun: str
+    on_error: str
+
+
+class Reading:
+    """The runs in a log, and what else is in it: counted by reason, with the first line of each."""
+
+    def __init__(self, path: str | os.PathLike[str], selection: sel.Selection) -> None:
+        self.path, self.selection = path, selection
+        self.runs: list[rn.Run] = []
+        self.others: Counter[tuple[str, str, str]] = Counter()  # by reason, partition and cluster
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self.work: Counter[str] = Counter()
+        self.nodes: tuple[set[str], set[str]] = set(), set()  # of jobs taken, and of others
+
+    def drop(self, why: str, run: rn.Run) -> None:
+        """Count a run that is no job of the trace."""
+        self.counts[why] += 1
+        self.work[why] += run.work if why not in TOLD_TWICE else 0
+        self.examples.setdefault(why, run_text(run))
+
+
+def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> None:
+    """Read all lines of a log, each as a run or as the reason why there is none.
+
+    Raises WorkloadError if a line is malformed and `on_error` is "raise". The message says what
+    "skip" would leave out.
+    """
+    path, runs, selection = reading.path, reading.runs, reading.selection
+    is_part = bool(selection.partitions) or selection.cluster is not None  # of the nodes
+    total, malformed, first = 0, 0, ""
+    was_enabled = gc.isenabled()
+    gc.disable()  # it would visit all runs again and again, and they have no cycles
+    try:
+        for number, line in log.lines:
+            total += 1
+            record = NOT_READ
+            try:
+                record = log.parse(line)
+                run = rn.read_run(record, log, zone, number)
+            except ValueError as error:
+                meanings = set()
+                for one in error.records if isinstance(error, rn.Ambiguous) else ():
+                    with suppress(ValueError):
+                        meanings.add(rn.read_run(one, log, zone, number))
+                if len(meanings) == 1:
+                    run = meanings.pop()
+                else:
+                    run = "malformed"
+                    malformed, first = malformed + 1, first or f"{path}:{number}: {error}"
+            is_taken = selection.has(record)
+            if is_part and record.nodes:
+                reading.nodes[0 if is_taken else 1].update(node_names(record.nodes))
+            if isinstance(run, rn.Run):
+                runs.append(run)
+                continue
+            reading.others[run, record.partition, record.cluster] += 1
+            why = run if is_taken else "other_partition"
+            reading.counts[why] += 1
+            if why not in reading.examples:
+                reading.examples[why] = f"line {number}: {line}"
+    finally:
+        if was_enabled:
+            gc.enable()
+    reading.counts.update(log.counts)
+    if malformed and on_error == "raise":
+        advice = f"--skip leaves out {counted(malformed, 'such line')} of {total:,}"
+        no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"
+        raise WorkloadError(f"{first}; {advice if runs else no_advice}")
+    if malformed:
+        warnings.warn(cl.malformed_warning(malformed, first), stacklevel=4)
+
+
+def convert(
+    path: str | os.PathLike[str],
+    log: rn.Log,
+    *,
+    processors: int | None = None,
+    timezone: str = "UTC",
+    selection: sel.Selection = sel.EVERYTHING,
+    longest: int | str | None = None,
+    overrun: str = "kill",
+    on_error: str = "raise",
+) -> Trace:
+    """Convert a log to a trace, in order of submit time, with SWF records and header.
+
+    Each run is one job, however many lines tell of it. Users, groups, queues and partitions are
+    numbered by first appearance. A run without an estimate gets one, see `fill_estimates`, or else
+    its runtime. Runs larger than the machine are dropped. All of this is counted. Limits that cut
+    most jobs are a warning: they may be in another unit.
+
+    Raises WorkloadError if an option is out of range, a line is malformed, or no run is left. If
+    `processors` is None, the message states how many were in use at once.
+
+    * `path`: the file, which names the trace.
+    * `log`: what is in it.
+    * `processors`, `timezone`, `selection`, `longest`, `overrun`, `on_error`: as in `read_sacct`.
+
+    The `cleaning` of the trace is `Imported`.
+    """
+    cl.check_options(overrun, on_error)
+    limits, zone = read_longest(longest), find_zone(timezone)
+    reading = Reading(path, selection)
+    read_runs(reading, log, zone, on_error)
+    for kind, names in (
+        ("partition", [*selection.partitions, *filter(None, limits)]),
+        ("cluster", [*filter(None, [selection.cluster])]),
+    ):
+        sel.check_names(path, kind, reading.runs, reading.others, names)
+    runs = _each_once(reading, log.has_gaps)
+    runs = sel.select(runs, selection, zone, reading.drop)
+    processors = _machine_size(path, runs, processors)
+    runs = _jobs(reading, runs, processors)
+    records = _records(runs)
+    origin = rounded(runs[0].submit)
+    own = records[:, swf.ESTIMATE].astype(np.int64)
+    records[:, swf.ESTIMATE] = fill_estimates(runs, own, limits)
+    submit, runtime, size, estimate = records[
+        :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
+    ].T.astype(np.int64)
+    check_unit(path, runtime[own > 0], own[own > 0])
+    check_longest(path, runtime[own < 1], limits)
+    whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
+    for why, concerned in (
+        ("no_estimate", own < 1),
+        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
+    ):
+        if concerned.any():
+            reading.examples[why] = run_text(runs[int(np.argmax(concerned))])
+    runtime, estimate, changed = cl.apply_overrun(runtime, estimate, overrun)
+    reading.work["clipped"] = whole - int(np.dot(runtime, size))
+    counts = reading.counts
+    counts.update(changed, no_estimate=int(np.sum(own < 1)))
+    if selection.ids is not None:
+        sel.write_ids(selection.ids, runs)
+    if selection.users is not None:
+        sel.write_users(selection.users, runs)
+    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
+    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
+    return make_trace(
+        submit,
+        size,
+        runtime,
+        processors,
+        estimate=estimate,
+        user=records[:, swf.USER],
+        name=Path(path).name.split(".")[0],
+        cleaning=cl.Imported(
+            **{why: count for why, count in counts.items() if count},
+            encoding=log.encoding,
+            examples=reading.examples,
+            work=dict(reading.work),
+            nodes=frozenset(reading.nodes[0]),
+            other_nodes=frozenset(reading.nodes[1]),
+        ),
+        time_of_day=time_of_day(origin, zone),
+        header=(
+            "Version: 2.2",
+            f"MaxJobs: {len(runs)}",
+            f"MaxRecords: {len(runs)}",
+            f"UnixStartTime: {origin}",
+            f"TimeZoneString: {timezone}",
+            f"MaxProcs: {processors}",
+            *(_names(runs) if selection.names else ()),
+            *(f"Note: {note}" for note in notes),
+            *(
+                f"Note: not a job: {why}: {count}"
+                for count, why in cl.count_reasons(counts, cl.DROPPED)
+            ),
+            *(f"Note: {why}: {count}" for count, why in cl.count_reasons(counts, cl.CHANGED)),
+        ),
+        records=records,
+    )
+
+
+def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
+    """Return each run once: of equal id, cluster, submit and start time; no array beside its tasks.
+
+    A further run of a requeued job is submitted when the one before ended, if the log repeats the
+    job's first submit time. A table may give all tasks of an array one id: there, runs of other
+    runtimes are others, and the submit times count.
+    """
+    runs = reading.runs
+    arrays = {run.job: array.groups() for run in runs if (array := ARRAY.match(run.job))}
+    jobs = (run.job for run in runs) if arrays else ()
+    tasks = {task.groups() for task in map(TASK.match, jobs) if task}
+    known: dict[tuple[str | Number, ...], int] = {}
+    once: list[rn.Run] = []
+    for run in runs:
+        if run.job in arrays and arrays[run.job] in tasks:
+            reading.drop("parents", run)
+            continue
+        key = run.cluster, run.job, run.submit, run.start
+        own = (run.runtime, run.size) if is_table else ()
+        if run.job and (i := known.setdefault((*key, *own), len(once))) < len(once):
+            shorter, once[i] = sorted((run, once[i]), key=operator.attrgetter("work"))
+            reading.drop("duplicates", shorter)
+            continue
+        once.append(run)
+    if is_table:
+        return once
+    ends: dict[tuple[str, str], Number] = {}
+    for i in sorted(range(len(once)), key=lambda i: once[i].start):
+        run = once[i]
+        end = ends.get((run.cluster, run.job), 0) if run.job else 0
+        if run.submit < end <= run.start:
+            once[i] = run._replace(submit=end)
+        ends[run.cluster, run.job] = run.start + run.runtime
+    return once
+
+
+def _machine_size(
+    path: str | os.PathLike[str], runs: Sequence[rn.Run], processors: int | None
+) -> int:
+    """Return the processors that the user gave; WorkloadError suggests a number if none."""
+    if processors is None:
+        peak = rn.peak_use(runs)
+        hint = f"; at least {peak} were in use at once" if peak else ""
+        parts = sorted({run.partition for run in runs if run.partition})
+        if peak and 1 < len(parts) <= FEW_PARTITIONS:
+            peaks = (rn.peak_use([run for run in runs if run.partition == part]) for part in parts)
+            hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
+        raise WorkloadError(
+            f"{path}: processors must be the size of the machine, as in --processors 4096, "
+            f"and is missing{hint}"
+        )
+    return cl.check_processors("processors", processors)
+
+
+def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.Run]:
+    """Return the runs that are jobs of the machine, by submit time; count what is odd."""
+    jobs = []
+    for run in runs:
+        if run.size <= processors:
+            jobs.append(run)
+        else:
+            reading.drop("too_large", run)
+    if not jobs:
+        reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
+        numbers = cl.count_reasons(reading.counts, reasons)
+        why = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
+        raise WorkloadError(f"{reading.path}: no line is a job that ran ({why})")
+    if (peak := rn.peak_use(jobs)) > processors:
+        warnings.warn(
+            f"{reading.path}: {peak:,} processors were in use at once, more than the "
+            f"{processors:,} given; check the size of the machine, or import its partitions one by "
+            "one",
+            stacklevel=4,
+        )
+    counts, seen = reading.counts, set()
+    counts["reordered"] = int(np.sum(np.diff(rn.column(jobs, "submit")) < 0))
+    jobs.sort(key=operator.attrgetter("submit"))
+    no_state = all(run.status == rn.UNKNOWN for run in jobs)  # the log has none
+    for run in jobs:
+        job = run.cluster, run.job
+        oddities = {
+            "requeued": run.job and job in seen,
+            "components": "+" in run.job,
+            "early_start": 0 <= run.start < run.submit,
+            "odd_size": run.asked > 0 and run.asked != run.size,
+            "unknown_state": run.status == rn.UNKNOWN and not no_state,
+        }
+        seen.add(job)
+        for why, holds in oddities.items():
+            if holds:
+                counts[why] += 1
+                reading.examples.setdefault(why, run_text(run))
+    return jobs
+
+
+def run_text(run: rn.Run) -> str:
+    """Return a run in words."""
+    job = f"job {run.job}, " if run.job else ""
+    runtime, size = format_duration(run.runtime), counted(run.size, "processor")
+    return f"line {run.line}: {job}{runtime} on {size}"
+
+
+def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
+    """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
+    queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
+    for label, names in (("Queue", queues), ("Partition", partitions)):
+        for name, number in dict(zip(names, rn.number_names(names), strict=True)).items():
+            if name:
+                yield f"{label}: {number} {'_'.join(name.split())}"
+    clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
+    if len(clusters) > 1:
+        yield f"Clusters: {' '.join(clusters)}"
+
+
+def _records(runs: Sequence[rn.Run]) -> np.ndarray:
+    """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1.
+
+    Submit time, start and runtime are each rounded once, so no rounding adds to another.
+    """
+    records = np.full((len(runs), len(swf.FIELDS)), -1.0)
+    records[:, swf.JOB] = np.arange(1, len(runs) + 1)
+    submit, start, runtime = (
+        np.floor(rn.column(runs, field) + 0.5) for field in ("submit", "start", "runtime")
+    )
+    records[:, swf.SUBMIT] = submit - submit[0]
+    records[:, swf.WAIT] = np.where(start >= submit, start - submit, -1)
+    records[:, swf.RUNTIME] = runtime
+    records[:, swf.ALLOCATED] = rn.column(runs, "size")
+    records[:, swf.REQUESTED] = records[:, swf.ALLOCATED]  # no other job could have the rest
+    records[:, swf.ESTIMATE] = rn.column(runs, "estimate")
+    records[:, swf.STATUS] = rn.column(runs, "status")
+    records[:, swf.USER] = rn.number_names([run.user for run in runs])
+    records[:, swf.GROUP] = rn.number_names([run.group for run in runs])
+    records[:, swf.QUEUE] = rn.number_names([run.queue for run in runs])
+    records[:, swf.PARTITION] = rn.number_names([run.partition for run in runs])
+    return records

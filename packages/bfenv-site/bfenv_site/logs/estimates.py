@@ -1,0 +1,90 @@
+"""Estimates of jobs for which the log has none, and a check of their unit."""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bfenv.core.arguments import check_integer
+from bfenv.core.durations import format_duration, parse_limit
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.times import LATEST
+from bfenv_site.logs.run import Run, number_names
+
+FEW = 50  # jobs that may exceed their estimates without a word
+EVERYWHERE = ""  # the key of the estimate for all partitions
+
+
+def read_longest(longest: int | str | None) -> dict[str, int]:
+    """Read the estimate of jobs without one: seconds by partition, EVERYWHERE for all.
+
+    It is a number of seconds; or text, a duration such as "2d", or one for each partition, like
+    "gpu=2d,long=7-00:00:00". Raises WorkloadError if it is none of these, or out of range.
+    """
+    if longest is None:
+        return {}
+    if not isinstance(longest, str) or "=" not in longest:
+        return {EVERYWHERE: _seconds(longest)}
+    limits: dict[str, int] = {}
+    for item in longest.split(","):
+        name, equals, text = (part.strip() for part in item.partition("="))
+        if not equals or not name or name in limits:
+            raise WorkloadError(
+                f"longest: {item.strip()!r:.60} is not one partition's limit, like gpu=2d"
+            )
+        limits[name] = _seconds(text)
+    return limits
+
+
+def fill_estimates(
+    runs: Sequence[Run], estimate: np.ndarray, limits: Mapping[str, int]
+) -> np.ndarray:
+    """Return the estimates, with those that are missing filled in: (n,) int64 seconds.
+
+    A run whose estimate is below 1 gets its partition's limit, which `read_longest` returns, or its
+    runtime if that is longer. Without such a limit it gets the longest estimate seen in its
+    partition, or else in the log; -1 if there is none at all.
+    """
+    names = [run.partition for run in runs]
+    number = np.maximum(np.array(number_names(names)), 0)  # 0 for no partition
+    longest = np.zeros(number.max() + 1, dtype=np.int64)
+    np.maximum.at(longest, number, estimate)
+    longest[longest < 1] = longest.max()
+    for name, which in dict(zip(names, number.tolist(), strict=True)).items():
+        longest[which] = limits.get(name, limits.get(EVERYWHERE, longest[which]))
+    runtime = np.array([run.runtime for run in runs])
+    missing = (estimate < 1) & (longest[number] > 0)
+    filled: np.ndarray = np.where(missing, np.maximum(runtime, longest[number]), estimate)
+    return filled
+
+
+def check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.ndarray) -> None:
+    """Warn if most jobs exceed their estimates, which may then be in another unit."""
+    longer = int(np.sum(runtime > estimate))
+    if longer >= FEW and 2 * longer > len(runtime):
+        warnings.warn(
+            f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit: are the "
+            "limits in another unit, such as hours instead of minutes?",
+            stacklevel=4,
+        )
+
+
+def check_longest(
+    path: str | os.PathLike[str], runtime: np.ndarray, limits: Mapping[str, int]
+) -> None:
+    """Warn if most of the jobs without an estimate ran longer than the one that you give them."""
+    longest = max(limits.values(), default=0)
+    longer = int(np.sum(runtime > longest))
+    if longest and 2 * longer > len(runtime):
+        warnings.warn(
+            f"{path}: {longer:,} of {len(runtime):,} jobs without a limit ran longer than the one "
+            f"given for them, {format_duration(longest)}; their runtime stands in for it",
+            stacklevel=4,
+        )
+
+
+def _seconds(value: int | str) -> int:
+    if isinstance(value, str):
+        value = parse_limit("longest", value, WorkloadError)
+    return check_integer("longest", value, 1, LATEST - 1, error=WorkloadError)

@@ -1,0 +1,192 @@
+"""Outages in a file of their own: lines of times, or what Slurm prints of its nodes' events."""
+
+import os
+import re
+import warnings
+from collections import Counter
+from datetime import datetime, tzinfo
+
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Outage, Trace
+from bfenv.core.text import counted
+from bfenv.workloads.logs.header import date_at
+from bfenv.workloads.logs.markers import node_names
+from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.times import find_zone, read_integer, read_time, rounded
+from bfenv_site.logs.tres import sizes_of
+
+OPEN = 2**62  # end of an event without one
+WHOLE = -1  # processors of an outage of the whole machine
+LEFT_OUT = {
+    "cluster": "of the cluster as a whole, no outage of a node",
+    "others": "of nodes of other partitions",
+    "none": "of nodes without such processors",
+    "contradictory": "without a start, or that end before it",
+    "late": "of after the log's last submission",
+}  # events that are no outages, by why
+NAMES = re.compile(r"\s*(begin|start)", re.IGNORECASE)  # a line of column names
+
+Event = tuple[str, int, int, int]  # node, begin and end in seconds of the trace, processors
+
+
+def load_outages(
+    path: str | os.PathLike[str], trace: Trace, timezone: str | None = None, resource: str = "cores"
+) -> tuple[Outage, ...]:
+    """Read the outages of a trace's machine from a file.
+
+    Each line is "begin,end" or "begin,end,processors", without processors for the whole machine.
+    A first line that begins with "begin" or "start" has column names. Or the file is what Slurm
+    prints of its nodes' events:
+
+        sacctmgr -P show event format=NodeName,TimeStart,TimeEnd,TRES Start=2026-01-01
+
+    An event takes its node's processors, once however many events of the node there are at a time,
+    and no more than the machine has. One without an end lasts until the log's last submission.
+    Events of the cluster as a whole are no outages, and those of nodes that had only jobs of other
+    partitions, by the log's NodeList, are left out. A warning says how many were left out, and what
+    cannot be told.
+
+    Times are local dates with times of day, or seconds since 1970.
+
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if a line cannot be
+    read, an outage ends before it begins, all of them are outside of the log's time, or the trace
+    has no date.
+
+    * `path`: the file.
+    * `trace`: a trace whose log has a date. Parts of outages before its first submission are left
+      out.
+    * `timezone`: Time zone of times that have no offset. Default: the time zone of the log.
+    * `resource`: what a processor is, of those of `read_sacct` that TRES has.
+    """
+    zero = date_at(trace, 0)
+    if zero is None:
+        raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
+    begin, submit = round(zero.timestamp()), int(trace.jobs.submit[-1])
+    own = zero.tzinfo
+    zone = own if timezone is None and own is not None else find_zone(timezone or "UTC")
+    lines = list(numbered_lines(path)[0])
+    names = [name.strip().lower() for name in lines[0][1].split("|")]
+    is_slurm = {"timestart", "timeend", "tres"} <= set(names)
+    found: list[Event] = []
+    lines = lines[1:] if is_slurm or NAMES.match(lines[0][1]) else lines
+    if is_slurm:  # users write the reasons
+
+        def is_whole(*lines: str) -> bool:
+            return lines[-1].count("|") >= len(names) - 1
+
+        lines = list(join_lines(iter(lines), is_whole, is_whole, Counter()))
+    for number, line in lines:
+        try:
+            if is_slurm:
+                node, first, end, out = _event(line, names, zone, resource)
+            else:
+                (first, end, out), node = _interval(line, zone), str(number)
+        except (ValueError, IndexError):
+            shape = "an event" if is_slurm else "begin,end or begin,end,processors"
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
+        if end <= first and not is_slurm:
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
+        found.append((node, first - begin, end - begin, out))
+    if is_slurm:
+        found = _of_nodes(path, found, trace, submit)
+        if not found:
+            return ()
+    last = int((trace.jobs.submit + trace.runtime).max())
+    outages = [
+        Outage(max(first, 0), end, trace.processors if out == WHOLE else out)
+        for _, first, end, out in found
+        if end > 0
+    ]
+    if not any(one.begin < last for one in outages):
+        raise WorkloadError(
+            f"{path}: no outage lies within the log, {_day(zero)} to {_day(date_at(trace, last))}"
+        )
+    return _within(outages, trace.processors)
+
+
+def _of_nodes(
+    path: str | os.PathLike[str], events: list[Event], trace: Trace, submit: int
+) -> list[Event]:
+    """Return the events of the imported nodes, joined by node, and warn of the others."""
+    cleaning = trace.cleaning
+    nodes, others = getattr(cleaning, "nodes", None), getattr(cleaning, "other_nodes", None)
+    why: Counter[str] = Counter()
+    taken: dict[str, list[Event]] = {}
+    unknown, still = 0, 0
+    for node, first, end, out in sorted(events, key=lambda event: event[1]):
+        own = set(node_names(node))
+        if not node:
+            why["cluster"] += 1
+        elif others and own <= others and own.isdisjoint(nodes or ()):
+            why["others"] += 1
+        elif out < 1:
+            why["none"] += 1
+        elif end <= first:
+            why["contradictory"] += 1
+        elif end >= OPEN // 2 and first > submit:
+            why["late"] += 1
+        else:
+            unknown += not (nodes and own & nodes)
+            still += end >= OPEN // 2
+            end = min(end, max(submit, first) + 1) if end >= OPEN // 2 else end
+            joined = taken.setdefault(node, [])
+            if joined and first <= (before := joined[-1])[2]:
+                joined[-1] = node, before[1], max(before[2], end), max(before[3], out)
+            else:
+                joined.append((node, first, end, out))
+    reasons = [f"{count:,} {LEFT_OUT[reason]}" for reason, count in why.items()]
+    said = [f"events left out: {', '.join(reasons)}"] if reasons else []
+    if still:
+        said.append(
+            f"{counted(still, 'event has', 'events have')} no end: the node counts as out of "
+            "service until the log's last submission"
+        )
+    if unknown and (nodes or others or getattr(cleaning, "other_partition", 0)):
+        said.append(
+            f"{counted(unknown, 'event')} may be of nodes of other partitions: no job of the log "
+            "says whose they are (column NodeList of sacct)"
+        )
+    if said:
+        warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=3)
+    return [event for joined in taken.values() for event in joined]
+
+
+def _within(outages: list[Outage], processors: int) -> tuple[Outage, ...]:
+    """Return outages that never take more processors than there are; the first come first."""
+    kept: list[Outage] = []
+    for outage in sorted(outages):
+        at_once = [one for one in kept if one.end > outage.begin]
+        size = min(outage.processors, processors - sum(one.processors for one in at_once))
+        if size > 0:
+            kept.append(outage._replace(processors=size))
+    return tuple(kept)
+
+
+def _day(moment: datetime | None) -> str:
+    return "its end" if moment is None else f"{moment:%Y-%m-%d}"
+
+
+def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
+    """Return begin, end and processors in a line; WHOLE for the whole machine."""
+    words = [word.strip() for word in line.split(",")]
+    if len(words) > 3:
+        raise ValueError
+    first, last = (rounded(read_time(word, zone)[0]) for word in words[:2])
+    out = read_integer(words[2]) if len(words) > 2 else WHOLE
+    if out is None or out == 0 or (out < 0 and len(words) > 2):
+        raise ValueError
+    return first, last, out
+
+
+def _event(line: str, names: list[str], zone: tzinfo, resource: str) -> Event:
+    """Return node, begin, end and processors of one of Slurm's events, in seconds since 1970."""
+    words = line.split("|")
+    if (surplus := len(words) - len(names)) > 0 and "reason" in names:  # which users write
+        words[names.index("reason") : names.index("reason") + surplus + 1] = [""]
+    fields = dict(zip(names, map(str.strip, words), strict=True))
+    last = read_time(fields["timeend"], zone)
+    unit = "cores" if resource == "dominant" else resource  # whose shares are in cores
+    out = sizes_of(unit, {}, (), {"AllocTRES": fields["tres"]})[0]
+    node = "" if fields.get("event", "").lower() == "cluster" else fields.get("nodename", "?")
+    first = read_time(fields["timestart"], zone) or (0,)
+    return node, rounded(first[0]) or OPEN, rounded(last[0]) if last and last[0] > 0 else OPEN, out

@@ -1,0 +1,221 @@
+"""The verdict on a site's candidates in sentences, in hours and days."""
+
+import shlex
+from collections.abc import Sequence
+
+from bfenv.analysis.formatting import duration, durations
+from bfenv.analysis.intervals import Interval
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
+from bfenv.core.text import counted
+from bfenv.workloads.logs.cleaning import left_out_text
+from bfenv.workloads.logs.header import date_at
+from bfenv.workloads.logs.outages import find_outages
+from bfenv_site.reports.comparison import Finding, SiteComparison
+
+REPEATS = {"good": "well", "fair": "fairly", "poor": "poorly"}  # the log
+NEARLY_TWICE = 1.95  # times the logged wait, from which on it is not a percentage
+EXPLAINED = {
+    "good": "so its forecasts can be trusted as far as the log goes",
+    "fair": "so its forecasts show the direction rather than the amount",
+    "poor": "so read its numbers as differences on a simpler machine, not as forecasts of yours",
+}
+
+
+def sentences(comparison: SiteComparison) -> list[str]:
+    """Return the verdict: what the best candidate would do, for whom, and how far to believe it."""
+    texts = [_period(comparison)]
+    best = comparison.best
+    if not comparison.has_verdict:
+        texts.append(_no_verdict(comparison))
+    elif best is None:
+        candidates = counted(len(comparison.findings), "candidate")
+        texts.append(
+            f"Of {candidates}, none that Slurm can follow and that starves no job has a shorter "
+            f"mean wait than {comparison.today.policy}, {_wait(comparison)}."
+        )
+        texts += _starving(comparison)
+    else:
+        texts += [_mean(comparison, best), _longest(comparison, best), _users(best)]
+        texts.append(_slurm(comparison, best))
+    texts += alarms(comparison)
+    if comparison.logged is not None:
+        texts.append(reality(comparison))
+    texts += _standstill(comparison.today.trace)
+    if comparison.closest is not None:
+        policy, word = comparison.closest
+        texts.append(
+            f"{policy} repeats your log {REPEATS[word]}, better than {comparison.today.policy}. "
+            "If it is closer to your site's policy, compare with it: "
+            f"--today {shlex.quote(policy)}."
+        )
+    return texts
+
+
+def _no_verdict(comparison: SiteComparison) -> str:
+    """Say that no verdict can be given, and why."""
+    today, why = comparison.today.policy, []
+    if comparison.is_misfit and comparison.logged is not None:
+        real = float(comparison.logged.wait.mean())
+        why.append(
+            f"the simulation of {today} has a mean wait of {_wait(comparison)}, and your log has "
+            f"{_wait(comparison, real)}"
+        )
+    if comparison.is_behind_fcfs:
+        why.append(
+            f"FCFS, which backfills nothing, has a shorter mean wait than {today} in the simulation"
+        )
+    return (
+        f"No verdict can be given: {', and '.join(why)}. The model of today's machine or policy "
+        "misses what decides your waits, so the figures below are no forecast."
+    )
+
+
+def alarms(comparison: SiteComparison) -> list[str]:
+    """Say what is wrong with the simulation of today's policy, beside its mean wait."""
+    if not comparison.starves_today or comparison.logged is None:
+        return []
+    longest = int(comparison.today.wait.max()), int(comparison.logged.wait.max())
+    own, real = (_wait(comparison, wait) for wait in longest)
+    return [
+        f"The simulation of {comparison.today.policy} starves jobs that your site did not: its "
+        f"longest wait is {own}, and that of your log {real}."
+    ]
+
+
+def in_words(policy: str) -> str:
+    """Return what a policy does; its name if it is not known here."""
+    try:
+        return find_policy(policy).summary
+    except BfenvError:
+        return policy
+
+
+def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str:
+    """Write the ends of an interval of differences, like "10 min to 50 min less".
+
+    Both ends have the same unit. `like` are durations whose unit they take.
+    """
+    low, high = interval.low, interval.high
+    if not low <= high:  # there is no interval
+        return "with no interval: there are too few jobs"
+    if low == high == 0:
+        return "95 %: no difference"
+    lower, upper = durations((abs(low), abs(high)), like)
+    if high < 0:
+        return f"95 %: {upper} to {lower} less"
+    if low > 0:
+        return f"95 %: {lower} to {upper} more"
+    return f"95 %: from {lower} less to {upper} more, which may be chance"
+
+
+def _wait(comparison: SiteComparison, seconds: float | None = None) -> str:
+    """Write a wait in the page's unit, by default today's mean."""
+    wait = float(comparison.today.wait.mean()) if seconds is None else seconds
+    return durations([wait], [comparison.typical])[0]
+
+
+def _period(comparison: SiteComparison) -> str:
+    trace = comparison.today.trace
+    left_out = left_out_text(trace.cleaning)
+    return (
+        f"{comparison.workload}: {counted(len(trace), 'job')} {_when(trace)} "
+        f"on {counted(trace.processors, 'processor')}{left_out and '; '}{left_out}."
+    )
+
+
+def _when(trace: Trace) -> str:
+    """Return the dates of a trace; if they are not known, how long it is."""
+    last = int(trace.jobs.submit[-1])
+    begin, end = date_at(trace, 0), date_at(trace, last)
+    if begin is None or end is None:
+        return f"over {duration(last)}"
+    return f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d} ({begin.tzinfo})"
+
+
+def _mean(comparison: SiteComparison, best: Finding) -> str:
+    today, then = _wait(comparison), _wait(comparison, best.mean_wait)
+    jobs = counted(len(comparison.today.trace), "job")
+    return (
+        f"On your {jobs}, {best.policy} ({in_words(best.policy)}) "
+        f"would cut the mean wait of {comparison.today.policy} from {today} to {then} "
+        f"({less_or_more(best.change, [comparison.typical])})."
+    )
+
+
+def _starving(comparison: SiteComparison) -> list[str]:
+    """Tell at which price a candidate would have a shorter mean wait."""
+    starving = [one for one in comparison.findings if one.starves and one.change.value < 0]
+    if not starving:
+        return []
+    one = starving[0]
+    longest = float(comparison.today.wait.max()), float(one.longest_wait)
+    mean, before, then = (_wait(comparison, wait) for wait in (one.mean_wait, *longest))
+    return [
+        f"{one.policy} would cut it to {mean}, but it starves jobs: the longest wait grows from "
+        f"{before} to {then}."
+    ]
+
+
+def _longest(comparison: SiteComparison, best: Finding) -> str:
+    today = int(comparison.today.wait.max())
+    if today == best.longest_wait:
+        return f"The longest wait stays at {_wait(comparison, today)}."
+    verb = "grows" if best.longest_wait > today else "falls"
+    before, then = _wait(comparison, today), _wait(comparison, best.longest_wait)
+    return f"The longest wait {verb} from {before} to {then}."
+
+
+def _users(best: Finding) -> str:
+    if not best.users_less and not best.users_more:
+        return "No user's mean wait changes by more than a minute, or users are not known."
+    less, more = best.users_less, best.users_more
+    return (
+        f"On average, {counted(less, 'user', 'users')} would wait over a minute less, {more:,} "
+        "over a minute more."
+    )
+
+
+def _slurm(comparison: SiteComparison, best: Finding) -> str:
+    if best.slurm.answer == "yes":
+        return f"Slurm can do this: {best.slurm.how}."
+    text = f"Slurm needs a plugin for this: {best.slurm.how}."
+    settings = [one for one in comparison.findings if one.slurm.answer == "yes"]
+    able = (one for one in settings if not one.starves and one.change.value < 0)
+    if (other := next(able, None)) is not None:
+        text += f" Without a plugin: {other.policy}, {_wait(comparison, other.mean_wait)}."
+    return text
+
+
+def _standstill(trace: Trace) -> list[str]:
+    """Tell of times at which the logged machine stood still, if no outages are simulated."""
+    found = () if trace.outages else find_outages(trace)
+    if not found:
+        return []
+    total = duration(sum(one.end - one.begin for one in found))
+    times = "Once" if len(found) == 1 else f"{len(found):,} times"
+    return [
+        f"{times}, {total} in all, nothing ran on your machine although jobs waited; the "
+        "simulation knows of no outage. Give your maintenance with bfenv workloads import "
+        "--outages FILE, or compare with :outages=find after the name of the log."
+    ]
+
+
+def reality(comparison: SiteComparison) -> str:
+    """Say how well the simulation of today's policy repeats the log; "" if there is none."""
+    if comparison.logged is None:
+        return ""
+    real, today = comparison.logged.wait.mean(), comparison.today.wait.mean()
+    if real == 0:
+        how = f"in the simulation it is {_wait(comparison)}"
+    elif today < NEARLY_TWICE * real:
+        how = f"the simulation of {comparison.today.policy} gives {today / real:.0%} of it"
+        how = how.replace("%", " %")
+    else:
+        how = f"the simulation of {comparison.today.policy} gives {today / real:.1f} times as much"
+    word = comparison.verdict
+    return (
+        f"In reality the mean wait was {_wait(comparison, float(real))}: {how}. It repeats your "
+        f"log {REPEATS[word]}, {EXPLAINED[word]}."
+    )

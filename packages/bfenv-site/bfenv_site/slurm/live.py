@@ -1,0 +1,122 @@
+"""The policy `slurm` on a live queue, where jobs run on the nodes that Slurm says."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from bfenv.core.cluster import PROCESSORS, Cluster
+from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Jobs
+from bfenv.core.policy import Policy
+from bfenv_site.futures.futures import KnownMachine
+from bfenv_site.slurm.conf import Multifactor, Partition, Site, expand_names
+from bfenv_site.slurm.nodes import open_on
+from bfenv_site.slurm.scheduler import PARTITION, Slurm, decide, plan_all, run
+from bfenv_site.slurm.site import new_memory, play
+
+NodeOfSite = tuple[str, int, tuple[str, ...]]  # name, processors, and partitions
+
+
+def on_live_queue(
+    policy: Policy, processors: int, nodes: Sequence[NodeOfSite], jobs: Sequence[tuple[str, str]]
+) -> Policy:
+    """Return the policy `slurm` for a live queue; another policy is returned as it is.
+
+    Jobs come in the order of their priorities there, whatever the site computes these from. Jobs
+    to come are in the default partition.
+
+    * `processors`: of the machine.
+    * `nodes`: those that are up; none if they are not known.
+    * `jobs`: of each job its partition, and its nodes as Slurm lists them, empty if it waits.
+
+    Raises PolicyError if slurm.conf does not have one of the nodes.
+    """
+    made = policy.play or policy.memory
+    if not isinstance(made, partial) or made.func not in (play, new_memory):
+        return policy
+    site = made.keywords["site"]
+    site = _site_now(site if isinstance(site, Site) else site(processors), nodes)
+    numbers = {name: number for number, name in enumerate(site.names)}
+    parts = {part.name: number for number, part in enumerate(site.partitions)}
+    places = {}
+    for job, (_, names) in enumerate(jobs):
+        found = [numbers.get(name, -1) for name in expand_names("squeue", names)]
+        if found and min(found) >= 0:
+            places[job] = found
+    first = [parts.get(partition.partition(",")[0], site.default) for partition, _ in jobs]
+    memory = partial(
+        live_memory, site=site, settings=made.keywords["settings"],
+        parts=np.array(first, dtype=np.int64), places=places,
+    )  # fmt: skip
+    return Policy(policy.name, decide, run, memory, stateful=True, requested_starts=True)
+
+
+def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
+    """Return a site with the nodes that are up; without a slurm.conf, they say which there are."""
+    site = site._replace(priority=Multifactor())
+    if not nodes:
+        return site
+    size = {name: processors for name, processors, _ in nodes}
+    if not site.names:
+        parts = [
+            Partition(part, np.array([i for i, node in enumerate(nodes) if part in node[2]]))
+            for part in dict.fromkeys(part for node in nodes for part in node[2])
+        ]
+        return Site(np.array([*size.values()]), tuple(parts), 0, names=tuple(size))
+    unknown = [name for name in size if name not in site.names]
+    if unknown:
+        raise PolicyError(f"slurm.conf has no node {unknown[0]}, which sinfo has")
+    kept = [number for number, name in enumerate(site.names) if name in size]
+    new = {old: number for number, old in enumerate(kept)}
+    return site._replace(
+        sizes=np.array([size[site.names[old]] for old in kept], dtype=np.int64),
+        names=tuple(site.names[old] for old in kept),
+        partitions=tuple(
+            part._replace(nodes=np.array([new[n] for n in part.nodes.tolist() if n in new]))
+            for part in site.partitions
+        ),
+    )
+
+
+def live_memory(
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    site: Site,
+    settings: Mapping[str, int],
+    parts: np.ndarray,
+    places: Mapping[int, Sequence[int]],
+) -> Slurm:
+    """Return the memory of a site on which jobs run already.
+
+    * `parts`: (k,) int64 partition of each of the first jobs.
+    * `places`: the nodes of those that run, by number.
+    """
+    memory = new_memory(jobs, processors, generator, site=lambda _: site, settings=settings)
+    memory.told[PARTITION, : len(parts)] = parts
+    for job, numbers in places.items():
+        open_on(memory.nodes, job, int(jobs.size[job]), numbers)
+    return memory
+
+
+def is_slurm(policy: Policy) -> bool:
+    """Tell whether a policy is `slurm` on a live queue."""
+    return isinstance(policy.memory, partial) and policy.memory.func is live_memory
+
+
+def planned_starts(policy: Policy, machine: KnownMachine) -> np.ndarray:
+    """Return the map of the backfill's cycle now: when each job is to start, (k,) int64 seconds.
+
+    It is what `squeue --start` shows: FOREVER for a job without a reservation.
+
+    * `policy`: `slurm` on a live queue.
+    * `machine`: its machine; other or more jobs may wait on it.
+    """
+    cluster = Cluster(*(column.copy() for column in machine.cluster))
+    jobs = Jobs(*machine.requests)
+    processors, generator = int(cluster.state[PROCESSORS]), np.random.default_rng(0)
+    memory: Slurm = policy.memory(jobs, processors, generator)
+    plan_all(cluster, jobs, memory)
+    return memory.planned

@@ -1,0 +1,293 @@
+"""The policy `slurm`, of equal nodes or of a site's slurm.conf.
+
+A log says more of a job than its request, such as its partition, and `Jobs` has no place for that.
+The loop of this policy passes it on when the job is submitted.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.policy_names import expression
+from bfenv.core import simulator
+from bfenv.core.arguments import check_integer
+from bfenv.core.cluster import NEXT_JOB
+from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
+from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.kernel import kernel
+from bfenv.core.partitions import NAMED
+from bfenv.core.policy import Policy, Watch, refuse_to_decide
+from bfenv.core.schedule import Schedule
+from bfenv.core.text import listed
+from bfenv.knowledge.priorities import EXPRESSION, Order, new_ranking
+from bfenv.workloads.logs.records import FIELDS, GROUP
+from bfenv.workloads.logs.records import PARTITION as PARTITION_FIELD
+from bfenv_site.slurm.conf import Site, read_conf, site_of
+from bfenv_site.slurm.future import new_future
+from bfenv_site.slurm.nodes import bitmap_of, new_nodes
+from bfenv_site.slurm.parameters import PARAMETERS, read_parameters, warn_of_unmodelled
+from bfenv_site.slurm.priority import meet, new_priority
+from bfenv_site.slurm.scheduler import ACCOUNT, ASSOCIATION, PARTITION, Slurm, decide, run
+
+LONG_AGO = -(10**9)  # seconds
+ORDER = Order("slurm", EXPRESSION, "highest priority", "", "slurm.conf")
+
+
+def equal_nodes(cores_per_node: int, processors: int) -> Site:
+    """Return equal nodes in one partition; the last one may be smaller."""
+    sizes = np.full(-(-processors // cores_per_node), cores_per_node, dtype=np.int64)
+    sizes[-1] -= sizes.sum() - processors
+    return site_of(sizes)
+
+
+def nodes_of_site(site: Site, processors: int) -> Site:
+    """Return the site for a machine of its size; PolicyError if it has another.
+
+    A machine may also have one processor for each node, and may or may not count the nodes that
+    are out of service.
+    """
+    total, count = int(site.sizes.sum()), len(site.sizes)
+    if processors in (total, total + sum(site.down)):
+        return site
+    if processors in (count, count + len(site.down)):
+        return site._replace(sizes=np.ones(count, dtype=np.int64))
+    others = [f"{sum(site.down):,} in {len(site.down):,} nodes out of service"] * bool(site.down)
+    others += [f"none in {site.future:,} nodes of State=FUTURE"] * bool(site.future)
+    raise PolicyError(
+        f"slurm.conf has {', '.join([f'{total:,} CPUs in {count:,} nodes', *others])}, and the "
+        f"machine of the workload has {processors:,} processors"
+    )
+
+
+def new_memory(
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    site: Callable[[int], Site],
+    settings: Mapping[str, int],
+    associations: int = 1,
+) -> Slurm:
+    """Return the memory of a site, which its number of processors determines."""
+    own, count = site(processors), len(jobs.submit)
+    nodes, parts = new_nodes(jobs, own.sizes, whole=own.is_whole), len(own.partitions)
+    told = np.full((3, count), -1, dtype=np.int64)
+    told[PARTITION] = own.default
+    return Slurm(
+        nodes,
+        new_future(nodes, min(count, settings["bf_max_job_test"])),
+        new_ranking(ORDER, jobs, generator),
+        new_priority(own.priority, own.partitions, processors, associations),
+        settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
+        clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
+        candidates=np.empty(count, dtype=np.int64),
+        cycles=np.array([own.is_backfill, False]),
+        planned=np.full(count, FOREVER),
+        parts=np.stack([bitmap_of(part.nodes, len(own.sizes)) for part in own.partitions]),
+        whole=np.array([own.is_whole or part.is_whole for part in own.partitions]),
+        left=np.empty(len(nodes.usable), dtype=np.int64),
+        blocked=np.zeros(parts, dtype=np.bool_),
+        reserved=np.zeros(parts, dtype=np.int64),
+        tried=np.zeros((int(jobs.user.max()) + 3, 1 + parts), dtype=np.int64),
+        told=told,
+    )
+
+
+# A site's slurm.conf ----------------------------------------------------------------------------
+
+
+class SlurmOfSite(NamedTuple):
+    """What the scheduler of a site remembers, and the columns of jobs to come."""
+
+    to_tell: np.ndarray  # (3, n) int64: PARTITION, ASSOCIATION and ACCOUNT of each job
+    known: np.ndarray  # (1,) int64 jobs of which the scheduler has been told
+    slurm: Slurm
+
+
+@kernel
+def decide_on_site(cluster, jobs, memory):
+    """One pass. The columns of jobs submitted since the last one are copied first."""
+    told, to_tell = memory.slurm.told, memory.to_tell
+    while memory.known[0] < cluster.state[NEXT_JOB]:
+        job = memory.known[0]
+        for row in range(len(told)):
+            told[row, job] = to_tell[row, job]
+        meet(memory.slurm.priority, told[ASSOCIATION, job], told[ACCOUNT, job])
+        memory.known[0] += 1
+    decide(cluster, jobs, memory.slurm)
+
+
+@kernel
+def run_on_site(cluster, jobs, truth, memory):
+    """The event loop with the policy of a site in it."""
+    while advance(cluster, jobs, truth):
+        decide_on_site(cluster, jobs, memory)
+
+
+def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int]) -> Policy:
+    """Return the policy of a site for the jobs of one trace.
+
+    Raises PolicyError if the trace does not fit the site: see `nodes_of_site` and `columns_of`.
+    """
+    columns = columns_of(trace, nodes_of_site(site, trace.processors))
+    own, count = partial(nodes_of_site, site), int(columns[ASSOCIATION].max()) + 1
+    make = partial(new_memory, site=own, settings=settings, associations=count)
+
+    def memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> SlurmOfSite:
+        slurm = make(jobs, processors, generator)
+        return SlurmOfSite(columns, np.zeros(1, dtype=np.int64), slurm)
+
+    return Policy(
+        name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True,
+        partitions=partial(partitions_of_site, site),
+    )  # fmt: skip
+
+
+def play(
+    trace: Trace, seed: int, watch: Watch, *, name: str, site: Site, settings: Mapping[str, int]
+) -> Schedule:
+    """Make the schedule of a trace on a site; see `policy_for`."""
+    return simulator.simulate(trace, policy_for(trace, name, site, settings), seed, watch=watch)
+
+
+def partitions_of_site(site: Site, trace: Trace) -> str:
+    """Return the sizes of the partitions that a trace has jobs in, as `with_partitions` takes them.
+
+    Partitions of the same nodes are one machine. Those that have some nodes in common are named as
+    such. The text is empty if the site has one partition.
+
+    Raises PolicyError if the trace does not fit the site.
+    """
+    site = nodes_of_site(site, trace.processors)
+    if len(site.partitions) == 1:
+        return ""
+    used = np.unique(columns_of(trace, site)[PARTITION])
+    nodes = {part.name: frozenset(part.nodes.tolist()) for part in site.partitions}
+    items: list[str] = []
+    first: dict[frozenset[int], str] = {}
+    for name in (site.partitions[number].name for number in used.tolist()):
+        own = nodes[name]
+        if own in first:
+            items.append(f"{name}={first[own]}")
+            continue
+        items += [f"{name}&{other}" for met, other in first.items() if met & own]
+        if not any(met & own for met in first):
+            items.append(f"{name}={site.sizes[sorted(own)].sum()}")
+        first[own] = name
+    default = site.partitions[site.default].name
+    if site.default in used and "&" not in "".join(items):
+        items.append(f"*={first[nodes[default]]}")
+    return ",".join(items)
+
+
+def columns_of(trace: Trace, site: Site) -> np.ndarray:
+    """Return PARTITION, ASSOCIATION and ACCOUNT of each job, (3, n) int64.
+
+    The header of the log names the partitions. A job without one is in the default partition of
+    the site. If the log has no groups, all jobs have the same account.
+
+    Raises PolicyError if a partition has no name or the site has no such partition, or if a job is
+    larger than its partition.
+    """
+    columns = np.zeros((3, len(trace)), dtype=np.int64)
+    records = np.full((len(trace), len(FIELDS)), -1.0) if trace.records is None else trace.records
+    columns[PARTITION] = site.default
+    if len(site.partitions) > 1:
+        names = {int(m[1]): m[2] for m in map(NAMED.match, trace.header) if m}
+        places = {part.name: place for place, part in enumerate(site.partitions)}
+        numbers = records[:, PARTITION_FIELD].astype(np.int64)
+        if not names:
+            raise PolicyError(
+                f"{trace.name} does not name the partitions of its jobs, and slurm.conf has "
+                "several; bfenv workloads import keeps the names"
+            )
+        for number in np.unique(numbers[numbers > 0]).tolist():
+            if names.get(number) not in places:
+                raise PolicyError(
+                    f"slurm.conf has no partition {names.get(number, number)}, in which "
+                    f"{trace.name} has jobs; it has {listed(list(places))}"
+                )
+            columns[PARTITION, numbers == number] = places[names[number]]
+    closed = np.array([part.is_closed for part in site.partitions])[columns[PARTITION]]
+    if closed.any():
+        job = int(np.argmax(closed))
+        part = site.partitions[columns[PARTITION, job]].name
+        raise PolicyError(
+            f"the partition {part} of slurm.conf has a State in which no job starts, and job {job} "
+            f"of {trace.name} is in it"
+        )
+    room = np.array([site.sizes[part.nodes].sum() for part in site.partitions])
+    large = trace.jobs.size > room[columns[PARTITION]]
+    if large.any():
+        job = int(np.argmax(large))
+        part = site.partitions[columns[PARTITION, job]].name
+        raise PolicyError(
+            f"job {job} of {trace.name} needs {trace.jobs.size[job]:,} processors, and the "
+            f"partition {part} of slurm.conf has {room[columns[PARTITION, job]]:,}"
+        )
+    accounts, columns[ACCOUNT] = np.unique(records[:, GROUP], return_inverse=True)
+    pairs = trace.jobs.user * len(accounts) + columns[ACCOUNT]
+    columns[ASSOCIATION] = np.unique(pairs, return_inverse=True)[1]
+    return columns
+
+
+def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int = 1) -> Policy:
+    """Make a policy that decides as Slurm's scheduler does.
+
+    Args:
+        parameters: SchedulerParameters of slurm.conf, as in "bf_max_job_test=50,bf_window=2880".
+            They override those of `conf`.
+        conf: Path of a site's slurm.conf: its nodes, partitions, priorities and
+            SchedulerParameters.
+        cores_per_node: Without `conf`: processors of a node. Jobs share nodes, but a reservation
+            takes whole nodes.
+
+    Raises:
+        FileNotFoundError: If there is no such `conf`.
+        PolicyError: If Slurm has no such setting, or a value is out of range. With `conf`, also if
+            the file cannot be read; the simulation raises it if the trace does not fit the site.
+
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 20], processors=4
+        ... )
+        >>> bfenv.simulate(trace, "slurm").start
+        array([ 0, 60, 30])
+    """
+    cores_per_node = check_integer("cores_per_node", cores_per_node, 1, error=PolicyError)
+    name = expression(
+        slurm, {"parameters": parameters, "conf": conf, "cores_per_node": cores_per_node}
+    )
+    settings, unmodelled = read_parameters(parameters)
+    warn_of_unmodelled(tuple(unmodelled), "SchedulerParameters")
+    make = partial(
+        Policy,
+        name=name,
+        source="slurm.conf(5) and SchedMD's source, 22.05",
+        stateful=True,
+        requested_starts=True,
+    )
+    if conf is None:
+        return make(
+            decide=decide,
+            run=run,
+            memory=partial(
+                new_memory, site=partial(equal_nodes, cores_per_node), settings=settings
+            ),
+            summary="what Slurm's main scheduler and its backfill start, on named nodes",
+        )
+    if cores_per_node != 1:
+        raise PolicyError("cores_per_node: the file of conf has the nodes")
+    site = read_conf(conf)
+    settings, unmodelled = read_parameters(f"{site.parameters},{parameters}", strict=False)
+    warn_of_unmodelled((*site.unmodelled, *unmodelled), conf)
+    return make(
+        decide=refuse_to_decide,
+        partitions=partial(partitions_of_site, site),
+        play=partial(play, name=name, site=site, settings=settings),
+        summary=f"what Slurm's scheduler starts with {conf}",
+    )

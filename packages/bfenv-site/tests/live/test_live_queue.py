@@ -1,0 +1,230 @@
+"""Live queues: what squeue and sinfo print, and forecasts from it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv_site.live.live_queue import forecaster_of_queue, read_sinfo, read_squeue
+from site_helpers.queues import QUEUE
+
+NOW = 1_767_226_200
+NODES = """\
+n1|4|allocated|main
+n2|4|draining*|main
+n2|4|draining*|fat
+n3|4|down*|main
+n4|4|drained|main
+"""
+JSON = {
+    "jobs": [
+        {
+            "job_id": 11, "user_name": "ann", "job_state": ["RUNNING"],
+            "cpus": {"set": True, "number": 4}, "time_limit": {"set": True, "number": 60},
+            "submit_time": {"set": True, "number": 1767225000}, "state_reason": "None",
+            "start_time": {"set": True, "number": 1767225600}, "priority": 100,
+        },
+        {
+            "job_id": 12, "user_name": "bob", "job_state": "RUNNING", "cpus": 4, "time_limit": 30,
+            "submit_time": 1767225000, "start_time": 1767225900, "priority": 100,
+        },
+        {
+            "job_id": 13, "user_name": "ann", "job_state": ["PENDING"], "cpus": 8,
+            "time_limit": 60, "submit_time": 1767226000, "start_time": 0, "priority": 50,
+            "state_reason": "Resources",
+        },
+        {
+            "job_id": 14, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1,
+            "time_limit": 10, "submit_time": 1767226100, "priority": 90,
+        },
+        {
+            "job_id": 15, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1,
+            "time_limit": {"set": False, "infinite": True, "number": 0},
+            "submit_time": 1767226150, "priority": 40,
+        },
+        {
+            "job_id": 16, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1, "hold": True,
+            "time_limit": 10, "submit_time": 1767226150, "array_task_string": "0-9:2,20",
+        },
+        {
+            "job_id": 17, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1,
+            "time_limit": 10, "submit_time": 1767226150, "state_reason": "Dependency",
+        },
+    ],
+    "last_update": {"set": True, "number": NOW},
+}  # fmt: skip
+for _job, _nodes in zip(JSON["jobs"], ("n1", "n2", *[""] * 5), strict=True):
+    _job |= {"partition": "main", "nodes": _nodes, "nice": {"set": True, "number": 0}}
+
+
+@pytest.fixture
+def queue(tmp_path):
+    path = tmp_path / "queue.txt"
+    path.write_text(QUEUE)
+    return path
+
+
+def test_text_and_json_agree(queue, tmp_path):
+    """Both outputs of squeue hold the same queue at the same instant."""
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps(JSON))
+    one, two = read_squeue(queue), read_squeue(path)
+    assert one.time == two.time == NOW
+    for each in (one, two):
+        assert [entry.reason for entry in each.apart] == ["JobHeld"] * 6 + ["Dependency"]
+    assert [entry._replace(reason="") for entry in one.entries] == [
+        entry._replace(reason="") for entry in two.entries
+    ]
+    assert [entry.end for entry in one.ended] == [NOW - 50]
+    queue.write_text(QUEUE.replace("bob|RUNNING", "bob|COMPLETING").replace("1767225900", "N/A"))
+    assert read_squeue(queue).entries[1].start == 1767225000  # is requeued, and has its nodes
+
+
+def test_suspended(queue, tmp_path):
+    """A suspended job is left out, and others may use its processors now."""
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps(JSON).replace('["RUNNING"]', '["SUSPENDED"]'))
+    queue.write_text(QUEUE.replace("ann|RUNNING", "ann|SUSPENDED"))
+    for each in (queue, path):
+        forecaster = forecaster_of_queue(each, processors=8, futures=9)
+        assert forecaster.waiting(["14"]).plan == 0  # 12 uses four, 13 waits for all
+        assert "left out, because of SUSPENDED: 1 job" in forecaster.notes
+
+
+def test_nodes(tmp_path):
+    """Nodes that are down or drained do not count, and each node counts once."""
+    path = tmp_path / "nodes.txt"
+    path.write_text(NODES)
+    assert sum(node.size for node in read_sinfo(path) if node.is_up) == 8
+    assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
+
+
+def test_order_and_plan(queue, tmp_path):
+    """Jobs wait in Slurm's order; the plan by limits is solved by hand."""
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text(NODES)
+    forecaster = forecaster_of_queue(queue, sinfo=nodes, futures=200)
+    forecast = forecaster.waiting()
+    assert forecast.job == ("14", "13", "15")  # by priority
+    # 12 ends in 25 min, 11 in 50 min; 14 starts first, then all of the machine for 13, then 15.
+    assert forecast.plan.tolist() == [25 * 60, 50 * 60, 110 * 60]
+    assert forecast.waited.tolist() == [100, 200, 50] and forecast.policy == "conservative-replan"
+    assert (forecast.samples <= forecast.plan[:, None]).all()  # no job arrives, none runs longer
+    assert forecast.limit.tolist() == [600, 3600, 3600]
+    text = " ".join(forecast.notes)
+    assert "JobHeld: 6 jobs" in text and "Dependency: 1 job" in text and "no job has ended" in text
+    assert forecaster.new(2, 10**7).job == ("new",)  # no log says which limits there are
+    only = forecaster.waiting(["13"])
+    assert np.array_equal(only.plan, forecast.plan[1:2])
+
+
+def test_history(queue, site, tmp_path):
+    """A history tells the runtimes of users by name, and jobs arrive as in it."""
+    log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW - 400_000}")
+    path = tmp_path / "history.swf"
+    trace = bfenv.load_workload(str(site))
+    records = [line.split() for line in log.splitlines() if not line.startswith(";")]
+    for fields in records:
+        fields[11] = "7" if int(fields[0]) % 2 else "5"
+    header = [line for line in log.splitlines() if line.startswith(";")]
+    path.write_text("\n".join(header + [" ".join(fields) for fields in records]) + "\n")
+    users = tmp_path / "users.csv"
+    users.write_text('kind,number,name\n"user",5,"ann"\n"user",7,"eve"\n"group",1,"ann"\n')
+    options = {"history": str(path), "futures": 50}
+    forecaster = forecaster_of_queue(queue, users=users, **options)
+    assert forecaster.known.machine.cluster.state[2] == trace.processors == 64
+    requests = forecaster.known.machine.requests
+    assert sorted(requests[3].tolist()) == [-1, 0, 0, 1, 1]  # ann, eve, and bob who is new
+    forecast = forecaster.waiting()
+    assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (("|4|1:00:00|", "|9|1:00:00|"), {}, "running jobs use 13 processors of a machine that"),
+        (("1767226000", "2026-01-01T00:06:40"), {}, "has no time zone; set SLURM_TIME_FORMAT=%s"),
+        (("|90|Priority", "|90"), {}, "line 4: 12 fields, not 13; print it with SLURM_TIME"),
+        (("|100|None", "|high|None"), {}, "'high' is not a whole number"),
+        (("", ""), {"processors": None}, "how large is the machine"),
+        (("", ""), {"history": "lublin:jobs=50"}, "does not say when it began"),
+        (("RUNNING", "COMPLETED"), {"left": 1}, "no job runs or waits"),
+    ],
+    ids=str,
+)
+def test_bad_input(change, options, message, tmp_path):
+    """Each mistake is named."""
+    text = QUEUE.splitlines()[0] + "\n" if options.pop("left", 0) else QUEUE
+    path = tmp_path / "queue.txt"
+    path.write_text(text.replace(*change) if change[0] else text)
+    with pytest.raises(bfenv.BfenvError, match=message):
+        forecaster_of_queue(path, **({"processors": 8} | options))
+
+
+def test_no_json_of_squeue(tmp_path):
+    """Other JSON is refused."""
+    path = tmp_path / "queue.json"
+    path.write_text('{"nodes": []}')
+    with pytest.raises(bfenv.BfenvError, match="not the output of squeue --json"):
+        read_squeue(path)
+    path.write_text('{"jobs": [{"job_id": 3, "job_state": ["PENDING"]}]}')
+    with pytest.raises(bfenv.BfenvError, match="job 3 has no number of cpus"):
+        read_squeue(path)
+
+
+# Queues of Debian's Slurm 22.05.8, and what `squeue --start` said in them, after a cycle of the
+# backfill in which nothing started. A job that runs is [number, size, limit, time run, nodes], one
+# that waits [number, size, limit, priority, partition, seconds up to its planned start, or null].
+PLANS = json.loads((Path(__file__).parent / "plans.json").read_text())
+# Where the plan differs: on nodes of several CPUs, squeue does not say which jobs have how many
+# CPUs on each.
+DIFFER = {"nodes of four CPUs that jobs share": {"20", "21", "27", "29"}}
+
+
+@pytest.mark.parametrize("case", PLANS, ids=lambda case: case["what"])
+def test_the_plan_is_that_of_squeue(case, tmp_path):
+    """With limits for runtimes, `slurm` plans to the minute what the real one does."""
+    now, lines = case["now"], []
+    for job, size, limit, ran, nodes in case["running"]:
+        lines.append(
+            f"{job}|ann|RUNNING|{size}|{limit // 60}:00|{now - ran}|{now - ran}|{ran}|9|None|"
+            f"{case['waiting'][0][4]}|{nodes}|0"
+        )
+    for job, size, limit, priority, part, _ in case["waiting"]:
+        lines.append(
+            f"{job}|ann|PENDING|{size}|{limit // 60}:00|{now - 9}|N/A|0:00|{priority}|Priority|"
+            f"{part}||0"
+        )
+    queue, nodes, conf = (tmp_path / name for name in ("queue.txt", "nodes.txt", "slurm.conf"))
+    queue.write_text("\n".join(lines))
+    names = [f"n{i + 1}" for i in range(case["nodes"])]
+    nodes.write_text("\n".join(f"{name}|{case['processors']}|mixed|main" for name in names))
+    policy = "slurm"
+    if case["conf"]:
+        lines = [f"NodeName=n[1-{case['nodes']}] CPUs={case['processors']}", *case["conf"]]
+        conf.write_text("\n".join(lines))
+        policy = f"slurm(conf='{conf}')"
+    forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1).waiting()
+    real = {str(job): np.inf if at is None else at for job, *_, at in case["waiting"]}
+    differ = {
+        job
+        for job, at in zip(forecast.job, forecast.plan.tolist(), strict=True)
+        if at != real[job] and not abs(at - real[job]) < 60
+    }
+    assert differ == DIFFER.get(case["what"], set())
+
+
+def test_futures_under_slurm(queue, tmp_path):
+    """They follow the nodes that squeue names; without squeue's partition, the default counts."""
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text(NODES)
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("NodeName=n[1-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    for policy in ("slurm", f"slurm(conf='{conf}')"):
+        forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=50).waiting()
+        assert (forecast.samples <= forecast.plan[:, None]).all()
+    conf.write_text("NodeName=n[2-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    with pytest.raises(bfenv.BfenvError, match="slurm.conf has no node n1, which sinfo has"):
+        forecaster_of_queue(queue, sinfo=nodes, policy=policy)

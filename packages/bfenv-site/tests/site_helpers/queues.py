@@ -1,0 +1,12 @@
+"""A queue as squeue prints it."""
+
+QUEUE = """\
+11|ann|RUNNING|4|1:00:00|1767225000|1767225600|INVALID|100|None|main|n1|0
+12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None|main|n2|0
+13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources|main||0
+14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority|main||0
+15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority|main||0
+16_[0-9:2,20%3]|eve|SPECIAL_EXIT|1|10:00|1767226150|N/A|0:00|0|job requeued in held state|main||0
+17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency|main||0
+9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main|n1|0
+"""

@@ -1,0 +1,271 @@
+"""What is read of a slurm.conf."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import PolicyError
+from bfenv.workloads.logs.records import PARTITION as PARTITION_FIELD
+from bfenv_site.slurm.conf import Multifactor, expand_names, read_conf
+from bfenv_site.slurm.parameters import read_parameters
+from bfenv_site.slurm.site import nodes_of_site
+
+CONF = """
+# A comment, and a line that goes on
+ClusterName=site
+SchedulerType=sched/backfill
+SchedulerParameters=bf_window=2880,\\
+bf_continue
+SelectType=select/cons_tres
+PriorityType=priority/multifactor
+PriorityWeightAge=1000     # behind it, a comment
+PriorityWeightFairShare=20
+PriorityWeightJobSize=300
+PriorityWeightPartition=4
+PriorityMaxAge=14-0
+PriorityFavorSmall=YES
+PriorityFlags=SMALL_RELATIVE_TO_TIME,NO_FAIR_TREE
+PriorityDecayHalfLife=1-12:00:00
+PriorityCalcPeriod=2
+FairShareDampeningFactor=5
+NodeName=DEFAULT SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2
+NodeName=n[01-03,10],login RealMemory=8000
+NodeName=fat CPUs=64
+PartitionName=DEFAULT PriorityJobFactor=7
+PartitionName=cpu Nodes=n[01-03] Default=YES
+PartitionName=all Nodes=ALL PriorityTier=3
+"""
+
+
+@pytest.fixture
+def conf(tmp_path):
+    """A function that writes a slurm.conf and returns its path."""
+
+    def write(text):
+        path = tmp_path / "slurm.conf"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_nodes_partitions_and_priorities_are_read(conf):
+    site = read_conf(conf(CONF))
+    assert site.sizes.tolist() == [16, 16, 16, 16, 16, 64]
+    cpu, everything = site.partitions
+    assert (cpu.name, cpu.nodes.tolist(), cpu.tier, cpu.factor) == ("cpu", [0, 1, 2], 1, 7)
+    assert (everything.nodes.tolist(), everything.tier) == (list(range(6)), 3)
+    assert (site.default, site.is_backfill, site.is_whole) == (0, True, False)
+    assert site.parameters == "bf_window=2880,bf_continue"
+    assert site.unmodelled == ()
+    assert site.priority == Multifactor(
+        True, 1000, 20, 300, 4, 14 * 86400, True, True, False, False, 36 * 3600, 5, 120
+    )
+
+
+def test_without_a_priority_type_the_order_is_that_of_submission(conf):
+    site = read_conf(conf("NodeName=n CPUs=2\nPartitionName=p Nodes=n\nPriorityWeightAge=9"))
+    assert not site.priority.is_on
+
+
+def test_nodes_may_be_whole_and_the_main_scheduler_alone(conf):
+    nodes = "NodeName=n[1-2] CPUs=4\nSchedulerType=sched/builtin\n"
+    site = read_conf(conf(f"{nodes}PartitionName=p Nodes=ALL OverSubscribe=EXCLUSIVE"))
+    assert site.is_whole and not site.is_backfill
+    assert read_conf(conf(f"{nodes}PartitionName=p Nodes=n1\nSelectType=select/linear")).is_whole
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n1", ["n1"]),
+        ("n[1-3]", ["n1", "n2", "n3"]),
+        ("n[08-10,2],x", ["n08", "n09", "n10", "n2", "x"]),
+        ("r[1-2]n[1-2]", ["r1n1", "r1n2", "r2n1", "r2n2"]),
+    ],
+)
+def test_lists_of_names_are_expanded(text, names):
+    assert expand_names("slurm.conf", text) == names
+
+
+NODES = "NodeName=n[1-2] CPUs=2\n"
+PARTITION = "PartitionName=p Nodes=ALL\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no NodeName in it"),
+        (NODES, "no PartitionName in it"),
+        (NODES + "PartitionName=p Nodes=n[1-3]", "nodes n3, which no NodeName has"),
+        ("NodeName=n[1-x] CPUs=2\n" + PARTITION, "'1-x' in 'n\\[1-x\\]' is no range"),
+        ("NodeName=n[1-9999999] CPUs=2\n" + PARTITION, "too many names"),
+        ("NodeName=n CPUs=0\n" + PARTITION, "NodeName=n has no CPUs"),
+        ("NodeName=n CPUs=many\n" + PARTITION, "CPUs=many is not a number"),
+        (NODES + PARTITION + "SchedulerType=sched/wiki", "SchedulerType 'sched/wiki'"),
+        (NODES + PARTITION + "PriorityType=priority/mine", "PriorityType 'priority/mine'"),
+        (NODES + PARTITION + "what is this", "line 3: 'what is this' is not NAME=VALUE"),
+        (NODES + PARTITION + 'A="b', "line 3: a quote is not closed"),
+        (
+            NODES + PARTITION + "PriorityType=priority/multifactor\nPriorityMaxAge=long",
+            "PriorityMaxAge=long is not a number",
+        ),
+        (NODES + PARTITION + "Include other.conf", "line 3: Include 'other.conf' is not found"),
+        (NODES + PARTITION + "include slurm.conf", "slurm.conf is included by itself"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(conf, text, message):
+    with pytest.raises(PolicyError, match=message):
+        read_conf(conf(text))
+
+
+def test_what_is_not_modelled_is_named_once(conf):
+    text = (
+        "NodeName=n[1-2] CPUs=2 Weight=5\n"
+        "PartitionName=p Nodes=ALL MaxTime=1-0 MaxNodes=UNLIMITED\n"
+        "PreemptType=preempt/qos\nPreemptMode=OFF\nPriorityWeightQOS=10\nPriorityWeightTRES=\n"
+        "PriorityFlags=MAX_TRES\nSchedulerParameters=bf_continue,bf_from_a_later_slurm=3"
+    )
+    with pytest.warns(UserWarning, match="does not model") as caught:
+        find_policy(f"slurm(conf='{conf(text)}')")
+    (warning,) = caught
+    assert str(warning.message).endswith(
+        "does not model PriorityWeightQOS (line 5), PreemptType (line 3), PriorityFlags=MAX_TRES "
+        "(line 7), Weight of nodes (line 1), MaxTime of partitions (line 2), bf_continue, "
+        "bf_from_a_later_slurm"
+    )
+
+
+def parts(site):
+    """The nodes of each partition, by name."""
+    return {part.name: [site.names[n] for n in part.nodes.tolist()] for part in site.partitions}
+
+
+@pytest.mark.parametrize("written", ["nodes.conf", "conf.d/nodes.conf", "/etc/slurm/nodes.conf"])
+def test_included_files_are_read_beside_the_file(conf, tmp_path, written):
+    """An absolute name is that of a copy, below the same folder."""
+    place = tmp_path / written.removeprefix("/etc/slurm/")
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("NodeName=n[1-2] CPUs=2\n")
+    site = read_conf(conf(f"include {written}\nPartitionName=p Nodes=ALL"))
+    assert site.sizes.tolist() == [2, 2]
+
+
+def test_what_is_not_modelled_in_an_included_file_is_named_with_its_place(conf, tmp_path):
+    (tmp_path / "nodes.conf").write_text("\nNodeName=n CPUs=2 Weight=3\n")
+    site = read_conf(conf("Include nodes.conf\nPartitionName=p Nodes=ALL"))
+    assert site.unmodelled == ("Weight of nodes (nodes.conf, line 2)",)
+
+
+def test_lines_that_go_on_count(conf):
+    site = read_conf(conf("NodeName=n \\\n CPUs=2\nPartitionName=p Nodes=n MaxTime=5"))
+    assert site.unmodelled == ("MaxTime of partitions (line 3)",)
+
+
+def test_node_sets_name_nodes_or_a_feature(conf):
+    site = read_conf(
+        conf(
+            "NodeName=a[1-2] CPUs=1\nNodeName=b[1-2] CPUs=1 Features=big,fast\n"
+            "NodeSet=few Nodes=a1\nNodeSet=fast Feature=Fast\n"
+            "PartitionName=p Nodes=few,a2\nPartitionName=q Nodes=fast,a1\n"
+        )
+    )
+    assert parts(site) == {"p": ["a1", "a2"], "q": ["a1", "b1", "b2"]}
+
+
+def test_spaces_around_the_equals_sign_and_old_names_are_read(conf):
+    site = read_conf(
+        conf('NodeName = n[1-2]  Procs = 4\nPartitionName = p Nodes = "n1" Shared = EXCLUSIVE')
+    )
+    assert (site.sizes.tolist(), parts(site)) == ([4, 4], {"p": ["n1"]})
+    assert site.partitions[0].is_whole
+
+
+@pytest.mark.parametrize("nodes", ["", 'Nodes=""'])
+def test_a_partition_may_have_no_nodes(conf, nodes):
+    site = read_conf(conf(f"{NODES}{PARTITION}PartitionName=later {nodes} State=UP"))
+    assert parts(site) == {"p": ["n1", "n2"], "later": []}
+
+
+def test_future_nodes_are_not_there(conf):
+    site = read_conf(conf(f"{NODES}NodeName=d[1-9] CPUs=2 State=FUTURE\n{PARTITION}"))
+    assert (site.names, site.future) == (("n1", "n2"), 9)
+    with pytest.raises(PolicyError, match="4 CPUs in 2 nodes, none in 9 nodes of State=FUTURE"):
+        nodes_of_site(site, 22)
+
+
+@pytest.mark.parametrize(
+    "line", ["DownNodes=n2", "DownNodes=n2 State=DRAIN", "NodeName=n2 CPUs=2 State=DOWN"]
+)
+def test_nodes_out_of_service_take_no_jobs(conf, line):
+    """The workload's machine may count them or not."""
+    site = read_conf(conf(f"NodeName=n[1-2] CPUs=2\n{line}\n{PARTITION}"))
+    assert (site.names, site.down) == (("n1",), (2,))
+    assert nodes_of_site(site, 2) == nodes_of_site(site, 4) == site
+
+
+def test_down_nodes_in_another_state_take_jobs(conf):
+    site = read_conf(conf(f"{NODES}DownNodes=n2 State=UNKNOWN\n{PARTITION}"))
+    assert site.names == ("n1", "n2")
+
+
+def test_no_job_starts_in_a_partition_that_is_down(conf):
+    path = conf(f"{NODES}{PARTITION}PartitionName=shut Nodes=n1 State=DOWN")
+    records = np.full((1, 18), -1.0)
+    records[0, PARTITION_FIELD] = 1
+    for name, fails in (("p", False), ("shut", True)):
+        trace = bfenv.make_trace(
+            [0], [1], [9], 4, records=records, header=(f"Partition: 1 {name}",)
+        )
+        with (
+            pytest.raises(PolicyError, match="shut of slurm.conf has a State")
+            if fails
+            else (warnings.catch_warnings())
+        ):
+            bfenv.simulate(trace, f"slurm(conf='{path}')")
+
+
+def test_only_the_jobs_of_exclusive_partitions_have_nodes_for_themselves(conf):
+    """Two jobs of 1 CPU share n1 in p; one of q waits for a node that is idle, and keeps it."""
+    path = conf(
+        "NodeName=n[1-2] CPUs=2\nPartitionName=p Nodes=ALL\n"
+        "PartitionName=q Nodes=ALL OverSubscribe=EXCLUSIVE\n"
+    )
+    records = np.full((5, 18), -1.0)
+    records[:, PARTITION_FIELD] = [1, 1, 2, 2, 1]
+    trace = bfenv.make_trace(
+        [0, 1, 2, 3, 4], [1] * 5, [100, 50, 60, 30, 10], 4, records=records,
+        header=("Partition: 1 p", "Partition: 2 q"),
+    )  # fmt: skip
+    starts = bfenv.simulate(trace, f"slurm(conf='{path}', parameters='bf_interval=1')").start
+    assert starts.tolist() == [0, 1, 2, 62, 51]
+
+
+def test_parameters_count_instead_of_those_of_the_file(conf):
+    text = NODES + PARTITION + "SchedulerParameters=bf_window=10,bf_interval=60"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy = find_policy(f"slurm(parameters='bf_window=20', conf='{conf(text)}')")
+    settings = policy.play.keywords["settings"]
+    assert (settings["bf_window"], settings["bf_interval"]) == (20, 60)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bf_max_job_tests=3", "has no setting 'bf_max_job_tests'; did you mean bf_max_job_test"),
+        ("bf_interval=0", "bf_interval must be an integer from 1 to 10800, got '0'"),
+        ("bf_window", "bf_window must be an integer"),
+    ],
+)
+def test_a_setting_that_slurm_does_not_have_is_refused(text, message):
+    with pytest.raises(PolicyError, match=message):
+        read_parameters(text)
+
+
+def test_case_and_spaces_of_parameters_do_not_matter():
+    values, unmodelled = read_parameters(" BF_Interval = 5 ,, bf_continue ")
+    assert (values["bf_interval"], unmodelled) == (5, ["bf_continue"])

@@ -1,0 +1,203 @@
+"""A site's nodes, partitions and priorities: whole schedules against a slow oracle."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.cluster import NEXT_JOB
+from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
+from bfenv.core.simulator import simulate
+from bfenv.workloads.logs.swf import write_swf
+from bfenv_site.logs.selection import Selection
+from bfenv_site.logs.slurm import read_sacct
+from bfenv_site.slurm.conf import Multifactor, Partition, Site
+from bfenv_site.slurm.parameters import read_parameters
+from bfenv_site.slurm.scheduler import PARTITION
+from bfenv_site.slurm.site import columns_of, policy_for
+from site_helpers import slurm_oracle as oracle
+from site_helpers.partitions import in_partitions
+from tests.conftest import small_traces, stretched
+
+FACTOR = 13  # seconds in a unit of the small traces
+CONF = """
+NodeName=DEFAULT CPUs=2
+NodeName=n[1-2]
+NodeName=fat CPUs=4
+PartitionName=thin Nodes=n[1-2] Default=YES
+PartitionName=fat Nodes=fat PriorityTier=5
+"""
+
+
+def with_columns(trace, partitions, groups, names):
+    """The trace with a record of each job's partition and group, and with the partitions' names."""
+    return stretched(trace, FACTOR, **in_partitions(partitions, names, groups))
+
+
+@st.composite
+def sites(draw, priorities=True, fair_share=True):
+    """A trace, a site, its SchedulerParameters, and the oracle's jobs and settings."""
+    trace = draw(small_traces(jobs=12, processors=8, requested_starts=True))
+    processors = trace.processors
+    sizes, left = [], processors
+    while left:
+        sizes.append(draw(st.integers(1, min(3, left))))
+        left -= sizes[-1]
+    numbers = range(len(sizes))
+    parts = []
+    for name in ("a", "b", "c")[: draw(st.integers(1, 3))]:
+        nodes = sorted(draw(st.sets(st.sampled_from(numbers)))) if parts else list(numbers)
+        nodes = nodes or list(numbers)
+        tier, factor = draw(st.integers(1, 2)), draw(st.integers(0, 2))
+        parts.append(Partition(name, np.array(nodes), tier, factor))
+    room = [sum(sizes[node] for node in part.nodes.tolist()) for part in parts]
+    of_job = [
+        draw(st.sampled_from([i for i in range(len(parts)) if room[i] >= size]))
+        for size in trace.jobs.size.tolist()
+    ]
+    groups = [draw(st.integers(1, 2)) for _ in of_job]
+    weight = st.sampled_from([0, 0, 10, 1000])
+    weights = tuple(draw(weight) for _ in range(4))
+    if not fair_share:
+        weights = (weights[0], 0, *weights[2:])
+    is_on = priorities and draw(st.booleans())
+    small, by_time = draw(st.booleans()), draw(st.booleans())
+    max_age, period = draw(st.sampled_from([30, 200])), draw(st.sampled_from([1, 20, 100]))
+    multifactor = Multifactor(
+        is_on, *map(float, weights), max_age, small, by_time, half_life=0.0, period=period
+    )
+    whole, builtin = draw(st.booleans()), draw(st.booleans())
+    site = Site(np.array(sizes), tuple(parts), 0, not builtin, whole, multifactor)
+    reserved, depth = draw(st.sampled_from([0, 0, 1, 2])), draw(st.sampled_from([1, 3, 100]))
+    text = (
+        f"bf_interval=7,bf_resolution=10,bf_job_part_count_reserve={reserved},"
+        f"default_queue_depth={depth},sched_interval=20"
+    )
+    trace = with_columns(trace, of_job, groups, [part.name for part in parts])
+    jobs = trace.jobs
+    users = list(zip(groups, jobs.user.tolist(), strict=True))
+    columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.requested_start)
+    rows = list(zip(*(column.tolist() for column in columns), of_job, users, strict=True))
+    meant = oracle.Settings(
+        7, 10, 1440 * 60, 500, 0, reserved, depth, 20,
+        every_cycle=False, whole=whole, builtin=builtin,
+        partitions=tuple((part.tier, part.nodes.tolist()) for part in parts),
+        period=period if is_on else 0,
+        priority=oracle.Multifactor(
+            weights, tuple(part.factor for part in parts), processors,
+            max_age, small, by_time,
+        ),
+    )  # fmt: skip
+    return trace, site, read_parameters(text)[0], rows, sizes, meant
+
+
+def starts(trace, site, parameters):
+    """The starts of the jobs of a trace on a site."""
+    return simulate(trace, policy_for(trace, "slurm", site, parameters)).start.tolist()
+
+
+@given(sites())
+@settings(max_examples=300)
+def test_it_makes_the_schedule_of_the_oracle(drawn):
+    trace, site, parameters, rows, sizes, meant = drawn
+    assert starts(trace, site, parameters) == oracle.simulate(rows, sizes, meant)
+
+
+@given(sites(fair_share=False))
+@settings(max_examples=100)
+def test_cycles_before_which_nothing_changed_would_start_nothing(drawn):
+    trace, site, parameters, rows, sizes, meant = drawn
+    every = replace(meant, every_cycle=True)
+    assert starts(trace, site, parameters) == oracle.simulate(rows, sizes, every)
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """The policy of a site with a thin partition of two nodes and a fat one of one."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF)
+    return bfenv.find_policy(f"slurm(conf='{path}')")
+
+
+def trace_of(size, partitions, names=("thin", "fat"), processors=8):
+    """Jobs of a second that are submitted at once, in the partitions of these numbers."""
+    size = np.array(size)
+    zeros = np.zeros(len(size), dtype=int)
+    trace = bfenv.make_trace(zeros, size, zeros + 1, processors)
+    return with_columns(trace, partitions, -1, names)
+
+
+def test_the_head_of_a_partition_blocks_only_its_own_nodes(policy):
+    trace = trace_of([3, 3, 4], [0, 0, 1])
+    assert bfenv.simulate(trace, policy).start.tolist() == [0, 13, 0]
+
+
+def test_a_job_without_a_partition_is_in_the_default_one(policy):
+    trace = trace_of([4, 4], [0, -1])
+    assert bfenv.simulate(trace, policy).start.tolist() == [0, 13]
+
+
+def test_a_processor_of_the_workload_may_be_a_node(policy):
+    trace = trace_of([2, 1], [0, 1], processors=3)
+    assert bfenv.simulate(trace, policy).start.tolist() == [0, 0]
+
+
+def test_the_partitions_and_accounts_of_an_imported_log_are_kept(policy, tmp_path):
+    """Also in the file of the workload, and in a part of it."""
+    dump, file = tmp_path / "dump.txt", tmp_path / "site.swf"
+    rows = [("thin", "x"), ("fat", "y"), ("fat", "x"), ("thin", "y")]
+    dump.write_text(
+        "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|State|AllocCPUS\n"
+        + "".join(
+            f"{job}|ann|{account}|{partition}|{100 + job}|200|300|9|COMPLETED|1\n"
+            for job, (partition, account) in enumerate(rows)
+        )
+    )
+    write_swf(read_sacct(dump, processors=8, selection=Selection(names=True)), file)
+    site = policy.play.keywords["site"]
+    columns = columns_of(bfenv.load_workload(str(file))[1:], site)
+    assert columns.tolist() == [[1, 1, 0], [1, 0, 1], [1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("trace", "message"),
+    [
+        (trace_of([1], [0], processors=9), "has 8 CPUs in 3 nodes, and the machine"),
+        (trace_of([1, 5], [0, 1]), "job 1 of unnamed needs 5 processors, and the partition fat"),
+        (trace_of([1], [0], names=()), "does not name the partitions of its jobs"),
+        (trace_of([1], [0], names=("huge",)), "no partition huge, in which unnamed has jobs"),
+        (trace_of([1], [6]), "no partition 7, in which unnamed has jobs; it has thin, fat"),
+    ],
+)
+def test_a_workload_that_does_not_fit_the_site_is_refused(policy, trace, message):
+    with pytest.raises(PolicyError, match=message):
+        bfenv.simulate(trace, policy)
+
+
+def test_the_policy_of_a_site_cannot_act_pass_by_pass(policy):
+    with pytest.raises(PolicyError, match="schedules whole traces"):
+        policy.decide(None, None, None)
+
+
+def test_the_scheduler_knows_nothing_of_jobs_to_come(policy):
+    trace = bfenv.make_trace([0, 5, 10, 15], [1] * 4, [3] * 4, 8, user=[0, 1, 0, 1])
+    trace = with_columns(trace, [1, 0, 1, 0], -1, ("thin", "fat"))
+    site, parameters = (policy.play.keywords[name] for name in ("site", "settings"))
+    made = policy_for(trace, "slurm", site, parameters)
+    cluster, jobs, truth = new_cluster(trace)
+    memory = made.memory(jobs, trace.processors, np.random.default_rng(0))
+    seen = set()
+    while advance(cluster, jobs, truth):
+        made.decide(cluster, jobs, memory)
+        known = cluster.state[NEXT_JOB]
+        told = memory.slurm.told
+        assert (told[PARTITION, :known] == [1, 0, 1, 0][:known]).all()
+        assert (told[PARTITION, known:] == site.default).all()
+        assert (told[PARTITION + 1 :, known:] == -1).all()
+        assert memory.slurm.priority.counts[1] == min(known, 2)
+        seen.add(int(known))
+    assert seen == {1, 2, 3, 4}
