@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
 from bfenv.core.errors import BfenvError
-from bfenv.core.schedule import Schedule
+from bfenv.core.schedule import TAU, Schedule
 
 STARVES = 2.0  # a policy starves jobs if its longest wait is above this multiple of EASY's
 
@@ -85,13 +85,16 @@ def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
     return own / other
 
 
-def differences(schedule: Schedule, reference: Schedule) -> dict[str, Interval]:
+def differences(schedule: Schedule, reference: Schedule, tau: int = TAU) -> dict[str, Interval]:
     """Estimate the mean differences to a reference, with intervals by batch means.
 
     Both schedules are of the same jobs, so job-by-job differences vary far less than the values
     themselves: common random numbers (Shmueli 2003, section 4.2). All jobs count, none is left out
     as warm-up, because both schedules start on the same empty machine and the reported means are
     over all jobs, too.
+
+    Args:
+        tau: Bound of the slowdowns, in seconds.
 
     Returns:
         "mean_bounded_slowdown", and "mean_wait" in seconds; below 0 if the schedule is better.
@@ -105,7 +108,7 @@ def differences(schedule: Schedule, reference: Schedule) -> dict[str, Interval]:
         >>> found.low <= found.value <= found.high < 0
         True
     """
-    slowdowns = bounded_slowdown(schedule) - bounded_slowdown(reference)
+    slowdowns = bounded_slowdown(schedule, tau) - bounded_slowdown(reference, tau)
     return {
         "mean_bounded_slowdown": batch_means(slowdowns),
         "mean_wait": batch_means(schedule.wait - reference.wait),

@@ -6,7 +6,7 @@ In all functions, `schedule` (Schedule) is judged.
 import numpy as np
 
 from bfenv.analysis.schedule_metrics import bounded_slowdown
-from bfenv.core.schedule import Schedule
+from bfenv.core.schedule import TAU, Schedule
 
 
 def jain(shares: np.ndarray) -> float:
@@ -58,14 +58,17 @@ def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
     return means
 
 
-def user_fairness(schedule: Schedule) -> dict[str, float]:
+def user_fairness(schedule: Schedule, tau: int = TAU) -> dict[str, float]:
     """Measure how evenly users are served.
+
+    Args:
+        tau: Bound of the slowdowns, in seconds.
 
     Returns:
         "user_fairness" is Jain's index over the users' mean bounded slowdowns, and
         "max_user_bounded_slowdown" the largest of these. Both are NaN if all users are unknown.
     """
-    means = by_user(schedule, bounded_slowdown(schedule))
+    means = by_user(schedule, bounded_slowdown(schedule, tau))
     return {
         "user_fairness": jain(means),
         "max_user_bounded_slowdown": float(means.max()) if len(means) else float("nan"),

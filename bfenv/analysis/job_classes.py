@@ -9,7 +9,7 @@ from bfenv.analysis.comparison import slowdown_ratio
 from bfenv.analysis.schedule_metrics import bounded_slowdown
 from bfenv.core.durations import HOUR
 from bfenv.core.jobs import Trace
-from bfenv.core.schedule import Schedule
+from bfenv.core.schedule import TAU, Schedule
 
 LONG = HOUR  # seconds; a job is long if its runtime is above this
 WIDE = 8  # processors; a job is wide if its size is above this
@@ -69,14 +69,17 @@ def slowdown_ratios_by_class(schedule: Schedule, reference: Schedule) -> dict[st
     }
 
 
-def class_metrics(schedule: Schedule) -> dict[str, dict[str, float]]:
+def class_metrics(schedule: Schedule, tau: int = TAU) -> dict[str, dict[str, float]]:
     """Compute jobs, mean wait and mean bounded slowdown of each class of `classify_jobs`.
+
+    Args:
+        tau: Bound of the slowdowns, in seconds.
 
     Returns:
         dict: For each class by name: "jobs", "mean_wait" in seconds, and "mean_bounded_slowdown".
         The means of an empty class are NaN.
     """
-    waits, slowdowns = schedule.wait, bounded_slowdown(schedule)
+    waits, slowdowns = schedule.wait, bounded_slowdown(schedule, tau)
     return {
         name: {
             "jobs": int(members.sum()),

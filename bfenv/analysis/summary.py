@@ -114,6 +114,7 @@ def summarize(
     *,
     fcfs: Schedule | None = None,
     logged: Schedule | None = None,
+    tau: int = TAU,
 ) -> dict[str, Any]:
     """Return all metrics of a schedule, its job classes, comparison and curves.
 
@@ -125,6 +126,7 @@ def summarize(
         logged: The schedule that the log records. Without it, the calibration is left out. If it is
             `schedule` itself, what a replay on the machine would tell is left out, because a log
             may start jobs that the machine has no room for.
+        tau: Bound of the slowdowns in seconds, see `metrics`.
 
     Returns:
         summary: "metrics" by name; "classes" as in `class_metrics`; "versus" as in `differences`;
@@ -146,12 +148,12 @@ def summarize(
         if other is not None:
             cmp.check_comparable(schedule, other)
     numbers = (
-        metrics(schedule, reference)
+        metrics(schedule, reference, tau=tau)
         | {
             "mean_queue_length": ql.mean_queue_length(schedule),
             "throughput_deviation": ql.throughput_deviation(schedule),
         }
-        | user_fairness(schedule)
+        | user_fairness(schedule, tau)
         | {"overtaken": float(overtaken(schedule).mean())}
     )
     if schedule is not logged:
@@ -175,7 +177,7 @@ def summarize(
     versus: dict[str, Any] = {}
     if reference is not None:
         numbers["longest_wait_ratio"] = cmp.longest_wait_ratio(schedule, reference)
-        versus = _versus(schedule, reference)
+        versus = _versus(schedule, reference, tau)
         times, ratios = cmp.slowdown_ratios(schedule, reference)
         curves["per_1000"] = {"time": times, "slowdown_ratio": ratios}
     if fcfs is not None:
@@ -184,7 +186,7 @@ def summarize(
         numbers["mean_delay_to_fcfs"] = float(late.mean())
     parts = {
         "metrics": numbers,
-        "classes": class_metrics(schedule),
+        "classes": class_metrics(schedule, tau),
         "versus": versus,
         "curves": curves,
     }
@@ -230,7 +232,7 @@ def head_metrics(schedule: Schedule) -> dict[str, float]:
     }
 
 
-def _versus(schedule: Schedule, reference: Schedule) -> dict[str, Any]:
+def _versus(schedule: Schedule, reference: Schedule, tau: int) -> dict[str, Any]:
     intervals = {
         name: {
             "difference": interval.value,
@@ -240,7 +242,7 @@ def _versus(schedule: Schedule, reference: Schedule) -> dict[str, Any]:
             "batches": interval.batches,
             "jobs": len(schedule.trace),
         }
-        for name, interval in cmp.differences(schedule, reference).items()
+        for name, interval in cmp.differences(schedule, reference, tau).items()
     }
     return {"reference": reference.policy, **intervals}
 

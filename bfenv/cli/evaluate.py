@@ -53,6 +53,12 @@ def evaluate(
     ),
     seeds: int = o.option(1, "N", "Number of seeds, from 0.", min=1),
     load: o.LoadOption = None,
+    metric: list[str] | None = o.option(
+        None, "NAME", "Add a column with a metric of the rows; repeat for several."
+    ),
+    tau: int = o.option(
+        10, "SECONDS", "Bound of the slowdowns: shorter runtimes count as this long.", min=1
+    ),
     jobs: o.JobsOption = 1,
     backend: o.BackendOption = "loky",
     scheduler: o.SchedulerOption = None,
@@ -61,8 +67,10 @@ def evaluate(
 ) -> None:
     """Compare policies on the same jobs.
 
-    The table shows means over seeds; json and csv show every run. A seed sets the jobs of a
-    generated workload and the decisions of a stochastic policy. Only run times depend on --jobs.
+    The table shows means over seeds, and the 5th and 95th percentile of the bounded slowdown; json
+    and csv show every run. A seed sets the jobs of a generated workload and the decisions of a
+    stochastic policy. Only run times depend on --jobs. --metric takes any name that --format csv
+    shows, such as slowdown_ratio_small_estimate.
 
     A policy is a name, a name with options such as "easy(order=sjf)", "agent:NAME" (see `bfenv
     agents`), or "module:object" from a module that can be imported or is in the current folder. If
@@ -93,6 +101,7 @@ def evaluate(
       bfenv evaluate
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
+      bfenv evaluate -p conservative --metric median_guarantee_ratio --tau 60
       bfenv evaluate -w site.swf.gz -w lublin --split test -p easy-lxf --format latex
       bfenv evaluate --shard 3/20 --format csv
       bfenv evaluate --policy easy --player "./my-scheduler"
@@ -101,6 +110,7 @@ def evaluate(
     if agent:
         used = {"--seeds": seeds != 1, "--jobs": jobs != 1, "--shard": shard != "1/1"}
         used |= {"--player": bool(player)}
+        used |= {"--metric": bool(metric), "--tau": tau != 10}
         used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
         _refuse(used, "with --agent")
         count, part = episodes or EPISODES, split or SPLIT
@@ -129,6 +139,8 @@ def evaluate(
     cases = [case for own in of_each.values() for case in own]
     named = policy or ([] if player else _able(list(policies()), cases))
     is_several = len(of_each) > 1
+    if metric:
+        _refuse({"--metric": is_several}, "with several workloads")
     competitors: list[str | Policy] = [*([] if is_several else [LOGGED]), *named, *players]
     total = len(take_shard(plan_runs(competitors, cases), read_shard(shard)))
 
@@ -140,7 +152,8 @@ def evaluate(
         rows = evaluate_cases(
             competitors,
             cases,
-            full=is_several,
+            full=is_several or bool(metric),
+            tau=tau,
             shard=read_shard(shard),
             done=done,
             jobs=jobs,
@@ -158,7 +171,8 @@ def evaluate(
         from bfenv.workloads.logs.cleaning import left_out_text
 
         trace = cases[0].trace()  # has been loaded for the run
-        show_policies.comparison(made, format)
+        show_policies.check_metrics(made, metric or ())
+        show_policies.comparison(made, format, metric or (), tau)
         if made[0]["policy"] == LOGGED and len(made) > 1:
             _show_log(trace, [row for row in rows if row.ok], format)
         if left_out := left_out_text(trace.cleaning):

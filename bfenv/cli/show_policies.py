@@ -4,13 +4,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 import bfenv.analysis.formatting as fmt
 from bfenv.analysis.calibration import VERDICTS_MEANING
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
+from bfenv.core.errors import UnknownNameError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.core.schedule import TAU
 from bfenv.core.text import counted
 from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
 from bfenv.evaluation.calibration_lines import calibration_lines
@@ -22,6 +26,7 @@ COLUMNS = (
     "run",
 )  # fmt: skip
 WAITS = ("mean_wait", "p95_wait", "max_wait")
+BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
 METRICS = ("mean_bounded_slowdown", *WAITS, "utilization", "seconds")
 MARK = "*"  # marks a policy that starves jobs
 MARK_MEANING = f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
@@ -33,10 +38,17 @@ CLAIRVOYANT_MEANING = (
 )
 
 
-def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
+def comparison(
+    rows: Sequence[Mapping[str, Any]],
+    format: Format,
+    metrics: Sequence[str] = (),
+    tau: int = TAU,
+) -> None:
     """Print a table of means over seeds, by division, the lowest bounded slowdown first.
 
     What the log records stands above all policies, and those that starve jobs below the others.
+    With several seeds, the 5th and 95th percentile of the bounded slowdown over the seeds stand
+    beside its mean (Tsafrir 2010, Figure 4). `metrics` names further columns.
     """
     runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -61,22 +73,65 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         ),
     )
     waits = fmt.alike(*([means[one][name] for one in ranked] for name in WAITS))
+    is_banded = any(len(here) > 1 for here in runs.values())
     lines = [
         (
             "logged, as it ran" if policy == LOGGED else policy,
             "" if policy == LOGGED else division,
             fmt.slowdown(means[division, policy]["mean_bounded_slowdown"]),
+            *([_band(runs[division, policy])] if is_banded else []),
             mean_wait,
             p95_wait,
             max_wait + (MARK if policy in beyond - {LOGGED} else ""),
             fmt.percent(means[division, policy]["utilization"]),
+            *(_mean(runs[division, policy], name) for name in metrics),
             "" if policy == LOGGED else show.quantity(means[division, policy]["seconds"], "s"),
         )
         for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
     ]
     divisions = {division for division, policy in ranked if policy != LOGGED}
-    note = "\n".join(_notes(rows, beyond, divisions))
-    table_by_division(COLUMNS, lines, format, divisions, _title(rows), note)
+    bound = [] if tau == TAU else [f"slowdowns are bounded at {tau} s, not at {TAU} s"]
+    note = "\n".join(_notes(rows, beyond, divisions) + bound)
+    *columns, run = COLUMNS
+    if is_banded:
+        columns.insert(3, BAND)
+    columns += [_heading(name) for name in metrics]
+    table_by_division([*columns, run], lines, format, divisions, _title(rows), note)
+
+
+def check_metrics(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> None:
+    """Check that rows have these metrics; BfenvError names the first that none has."""
+    numbers = {
+        name
+        for row in rows
+        for name, value in row.items()
+        if not isinstance(value, str)
+    }  # fmt: skip
+    for name in metrics:
+        if name not in numbers:
+            raise UnknownNameError("metric", name, sorted(numbers))
+
+
+def _band(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Write the 5th and 95th percentile of the mean bounded slowdown over the seeds."""
+    if len(runs) < 2:
+        return ""
+    ends = np.percentile([row["mean_bounded_slowdown"] for row in runs], (5, 95))
+    return " to ".join(map(fmt.slowdown, ends))
+
+
+def _mean(runs: Sequence[Mapping[str, Any]], metric: str) -> str:
+    """Write the mean of a metric over runs; a number that one of them lacks is missing."""
+    values = [row.get(metric) for row in runs]
+    known = [value for value in values if value is not None]
+    return fmt.slowdown(sum(known) / len(known) if len(known) == len(values) else None)
+
+
+def _heading(metric: str) -> str:
+    """Break the name of a metric in two lines of about equal length."""
+    words = metric.split("_")
+    half = len(words) // 2
+    return f"{' '.join(words[:half])}\n{' '.join(words[half:])}" if half else metric
 
 
 def table_by_division(

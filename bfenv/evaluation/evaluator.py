@@ -20,7 +20,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.partitions import Partitions, partitions_of, with_partitions
 from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
-from bfenv.core.schedule import Schedule
+from bfenv.core.schedule import TAU, Schedule
 from bfenv.evaluation.row import Row, new_row
 from bfenv.evaluation.summary import FAIR, REFERENCE
 from bfenv.parallel.failures import as_policy_error
@@ -87,6 +87,7 @@ def evaluate(
     cases: Sequence[Case],
     *,
     full: bool = False,
+    tau: int = TAU,
     keep_schedules: bool = False,
     shard: tuple[int, int] = (1, 1),
     done: Callable[[Row], None] = lambda row: None,
@@ -101,6 +102,7 @@ def evaluate(
             starts. A policy that is not stochastic runs once on jobs that no seed has made.
         cases: What to run on.
         full: Also compare with EASY, and compute what charts show; see `bfenv.analysis.summarize`.
+        tau: Bound of the slowdowns in seconds, see `bfenv.metrics`.
         keep_schedules: Let each row have its schedule.
         shard: (i, n): run only the i-th of n parts.
         done: Called with each row as soon as it is there.
@@ -123,12 +125,13 @@ def evaluate(
         True
     """
     cases = with_known_partitions(competitors, cases)
+    check_integer("tau", tau, 1)
     plan = take_shard(plan_runs(competitors, cases), shard)
     rows: dict[int, Row] = {}
     with closing(
         run_tasks(
             _evaluate,
-            [(*pair, full, keep_schedules) for pair in plan],
+            [(*pair, full, tau, keep_schedules) for pair in plan],
             warm=dict.fromkeys(policy for policy, _ in plan if policy != LOGGED),
             jobs=jobs,
             backend=backend,
@@ -205,7 +208,7 @@ def able_policies(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
 
 
 def _evaluate(
-    competitor: str | Policy, case: Case, full: bool, keep_schedule: bool
+    competitor: str | Policy, case: Case, full: bool, tau: int, keep_schedule: bool
 ) -> tuple[Row, dict[str, Any]]:
     """Return a row, and the fields of its schedule but its trace if it is to be kept."""
     trace = case.trace()
@@ -234,10 +237,10 @@ def _evaluate(
             return replace(row, status="failed", error=str(error)), {}
     if full:
         easy, fair = _known_references(case) if isinstance(case.source, str) else references(trace)
-        row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged))
+        row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged, tau=tau))
     else:
         fidelity = {} if logged is None else calibrate(schedule, logged)
-        row = replace(row, metrics=json_ready(metrics(schedule) | fidelity))
+        row = replace(row, metrics=json_ready(metrics(schedule, tau=tau) | fidelity))
     kept = vars(schedule) if keep_schedule else {}
     return row, {name: value for name, value in kept.items() if name != "trace"}
 

@@ -26,6 +26,11 @@ class Yardstick(NamedTuple):
 
 YARDSTICKS = (
     Yardstick("mean_bounded_slowdown", "bounded slowdown", "mean over jobs"),
+    Yardstick(
+        "mean_bounded_slowdown_60",
+        "slowdown, 60 s",
+        "mean bounded slowdown with a bound of 60 s in place of 10 s",
+    ),
     Yardstick("mean_wait", "mean wait", "over jobs"),
     Yardstick("p95_wait", "p95 wait", "95 of 100 jobs wait less"),
     Yardstick("max_wait", "longest wait", "of all jobs"),

@@ -5,6 +5,8 @@ import io
 import json
 import re
 
+import numpy as np
+
 import bfenv
 from tests.site_log import write_site
 
@@ -70,6 +72,39 @@ def test_seeds(run, swf):
     assert all(abs(row["offered_load"] - 0.7) < 0.01 for row in rows)
     _, out, _ = run("evaluate", "-w", swf, "-p", "easy", "--seeds", 3, "-f", "json")
     assert len(json.loads(out)) == 1
+
+
+def test_percentiles_of_seeds(run):
+    """With several seeds, the 5th and 95th percentile over them stand beside the mean."""
+    command = ("evaluate", "-w", "lublin:jobs=200,procs=16", "-p", "easy", "--seeds", 3)
+    status, out, _ = run(*command, "-f", "json")
+    slowdowns = [row["mean_bounded_slowdown"] for row in json.loads(out)]
+    low, high = np.percentile(slowdowns, (5, 95))
+    status, out, _ = run(*command, "-f", "markdown")
+    cells = f"{sum(slowdowns) / 3:.2f} | {low:.2f} to {high:.2f}"
+    assert status == 0 and "5 to 95 % of seeds" in out and cells in out
+    _, out, _ = run(*command[:-1], 1, "-f", "markdown")
+    assert "of seeds" not in out
+
+
+def test_metric_and_tau(run, swf):
+    """A column has any metric of `summarize`; slowdowns are bounded at --tau, as a note says."""
+    trace = bfenv.load_workload(swf)
+    names = ["median_guarantee_ratio", "slowdown_ratio_small_estimate", "mean_bounded_slowdown_600"]
+    schedule, easy = (bfenv.simulate(trace, policy) for policy in ("conservative", "easy"))
+    found = bfenv.metrics(schedule, easy, tau=2)
+    options = [option for name in names for option in ("--metric", name)]
+    command = ("evaluate", "-w", swf, "-p", "conservative", "-p", "easy", "--tau", 2)
+    status, out, _ = run(*command, *options, "-f", "markdown")
+    (line,) = [line for line in out.splitlines() if line.startswith("| conservative")]
+    assert status == 0 and "slowdowns are bounded at 2 s" in out
+    for name in ("mean_bounded_slowdown", *names):
+        assert f"{found[name]:.2f}" in line
+    assert found["mean_bounded_slowdown"] > bfenv.metrics(schedule)["mean_bounded_slowdown"]
+    status, out, err = run("evaluate", "-w", swf, "-p", "easy", "--metric", "mean_wiat")
+    assert (status, out) == (2, "") and "mean_wait" in err
+    several = ("-w", swf, "-w", "lublin:jobs=40", "--metric", "mean_wait")
+    assert "--metric has no effect with several workloads" in run("evaluate", *several)[2]
 
 
 def test_several_workloads(run):
