@@ -45,7 +45,9 @@ def _examine(trace: Trace, extra: int | None = None) -> tuple[los.Memory, int]:
     memory = los.new_memory(jobs, trace.processors, None)
     shadow_time, own = shadow(cluster, jobs, waiting(cluster)[0])
     capacity = int(own if extra is None else extra)
-    return memory, int(los.examine(cluster, jobs, memory, shadow_time, capacity))
+    return memory, int(
+        los.examine(cluster, jobs, memory, waiting(cluster)[1:], shadow_time, capacity)
+    )
 
 
 @cache

@@ -226,6 +226,18 @@ def fits(profile, size, duration, begin):
 
 
 @kernel
+def least_free(profile, duration, begin):
+    """Return the fewest free processors during a whole duration."""
+    step = step_at(profile, begin)
+    least = profile.free[step]
+    step += 1
+    while step < profile.steps[0] and profile.time[step] < begin + duration:
+        least = min(least, profile.free[step])
+        step += 1
+    return least
+
+
+@kernel
 def place(profile, size, duration, earliest):
     """Reserve processors at the anchor point, and return it, in seconds.
 

@@ -1,11 +1,12 @@
 """LOS against the thesis' tables and figures, hand-solved cases and the naive version."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -129,7 +130,7 @@ def test_the_options_of_the_documentation_page_are_those_of_the_policy():
         policy = find_policy("los" if option == "(none)" else f"los({option.strip('`')})")
         if algorithms[0].isdigit():
             assert policy.source == f"Shmueli 2003, Algorithms {algorithms}"
-    assert len(options) == 7
+    assert len(options) == 12
 
 
 def schedule(policy, processors, *jobs):
@@ -168,6 +169,67 @@ def test_every_combination_equals_its_naive_version(trace, chosen):
         result = bfenv.simulate(trace, policy, event_order=order)
         expected = naive_los.los(*as_naive(trace), options, order)
         assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    small_traces(jobs=9) | crowds(),
+    st.builds(
+        naive_los.Studies,
+        reservations=st.sampled_from([1, 1, 2, 3, 9]),
+        threshold=st.sampled_from([None, 0.01, 0.5, 0.8, 1.0]),
+        merit=st.sampled_from(MERITS),
+        aim=st.sampled_from(["max", "min"]),
+        selected_first=st.booleans(),
+        lookahead=st.sampled_from([2, 50]),
+        shortest_first=st.booleans(),
+    ),
+)
+def test_every_set_tried(trace, studies):
+    """Merits, reservations, thresholds and orders: the best of all sets, by trying them."""
+    if studies.merit == "none":
+        studies = replace(studies, aim="max")
+    policy = los(
+        merit=studies.merit, aim=studies.aim, selected_first=studies.selected_first,
+        lookahead=studies.lookahead, reservations=studies.reservations,
+        threshold=studies.threshold, order="sjf" if studies.shortest_first else "fcfs",
+    )  # fmt: skip
+    for order in ("standard", "pyss"):
+        result = bfenv.simulate(trace, policy, event_order=order).check()
+        expected = naive_los.by_trial(*as_naive(trace), studies, order)
+        assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
+
+
+def test_two_reservations():
+    """By hand: a second reservation keeps job 3 from delaying job 2, which needs the machine."""
+    jobs = (0, 3, 10), (1, 4, 5), (1, 5, 12), (1, 1, 30)
+    assert schedule("los", 5, *jobs) == [0, 10, 31, 1]
+    assert schedule(los(reservations=2), 5, *jobs) == [0, 10, 15, 27]
+
+
+def test_threshold():
+    """By hand: job 2 uses three quarters of the free processors, so that job 3 is not looked at."""
+    jobs = (0, 1, 10), (1, 5, 5), (1, 3, 2), (1, 4, 2)
+    assert schedule("los", 5, *jobs) == [0, 10, 3, 1]
+    assert schedule(los(threshold=0.75), 5, *jobs) == [0, 10, 1, 3]
+    assert schedule(los(threshold=0.76), 5, *jobs) == [0, 10, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"merit": "wait"}, "merit must be one of 'none', 'jobs', 'slowdown', 'response'; got"),
+        ({"merit": "jobs", "aim": "least"}, "aim must be one of 'max', 'min'; got 'least'"),
+        ({"aim": "min"}, "aim needs a merit: merit=jobs, merit=slowdown or merit=response"),
+        ({"reservations": 0}, "reservations must be an integer >= 1, got 0"),
+        ({"threshold": 0}, "threshold must be a finite number > 0 and <= 1, got 0"),
+        ({"threshold": 1.5}, "threshold must be a finite number > 0 and <= 1, got 1.5"),
+        ({"order": "size *"}, "order: cannot be read"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(PolicyError, match=message):
+        los(**options)
 
 
 @st.composite

@@ -6,6 +6,7 @@ event loop are those of tests.oracles.machine.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from math import inf
 
@@ -76,7 +77,7 @@ def trace(
 
 @dataclass(frozen=True)
 class Options:
-    """Which of the thesis' algorithms; merit is "none", "jobs" or "slowdown"."""
+    """Which of the thesis' algorithms; merit is as in `bfenv`."""
 
     basic: bool = False
     selected_first: bool = False
@@ -122,6 +123,7 @@ class Los(machine_.Policy):
             "none": None,
             "jobs": [1] * len(jobs),
             "slowdown": [(now - job.submit + job.estimate) / job.estimate for job in jobs],
+            "response": [now - job.submit + job.estimate for job in jobs],
         }[self.options.merit]
         m = construct(sizes, ssizes, n, extra, gains)
         chosen = trace(m, sizes, ssizes, n, extra, self.options.selected_first)
@@ -152,6 +154,100 @@ def los(
 ) -> machine_.Schedule:
     """Schedule by LOS."""
     return machine_.simulate(jobs, processors, Los(options), event_order)
+
+
+@dataclass(frozen=True)
+class Studies:
+    """What chapter 5 and section 3.4 leave to be tried, beside the options of the algorithms."""
+
+    reservations: int = 1
+    threshold: float | None = None
+    merit: str = "none"
+    aim: str = "max"
+    selected_first: bool = False
+    lookahead: int = 50
+    shortest_first: bool = False  # the order of the queue
+
+
+class BestSet(Los):
+    """LOS by trying every set of jobs: a set may start if nobody's reservation is in its way."""
+
+    def __init__(self, studies: Studies):
+        """Begin; nothing has happened yet."""
+        super().__init__(Options())
+        self.studies = studies
+
+    def schedule(self, machine: machine_.Machine) -> None:
+        """Let the first jobs start or reserve; then start the best set of the others."""
+        if not machine.waiting or not self.event:
+            return
+        self.event = False
+        jobs, now, k = machine.jobs, machine.now, self.studies.reservations
+        queue = list(machine.waiting)
+        if self.studies.shortest_first:
+            queue.sort(key=lambda job: (jobs[job].estimate, job))
+        reserved = []
+        for job in queue[:k]:
+            profile = [*machine.expected(), *reserved]
+            begin = machine_.anchor_point(profile, machine.processors, jobs[job], now)
+            if begin == now:
+                machine.start(job)
+            else:
+                reserved.append((begin, begin + jobs[job].estimate, jobs[job].size))
+        shadow = min((begin for begin, _, _ in reserved), default=inf)
+
+        def fits(chosen) -> bool:
+            profile = [*machine.expected(), *reserved]
+            for job in chosen:
+                size, estimate = jobs[job].size, jobs[job].estimate
+                if not machine_.has_room(profile, machine.processors, size, now, estimate):
+                    return False
+                profile.append((now, now + estimate, size))
+            return True
+
+        rows = [job for job in queue[k:] if fits([job])][: self.studies.lookahead]
+        if k > 1:
+            rows.sort(key=lambda job: (-jobs[job].estimate, job))
+        free = self.free(machine)
+        for count in range(len(rows) + 1) if self.studies.threshold else [len(rows)]:
+            best = self.best(machine, rows[:count], fits, shadow)
+            used = sum(jobs[job].size for job in best)
+            if count and self.studies.threshold and used >= self.studies.threshold * free:
+                break
+        for job in best:
+            machine.start(job)
+
+    def free(self, machine: machine_.Machine) -> int:
+        """Count the processors that are free now."""
+        return machine_.free_at(machine.expected(), machine.processors, machine.now)
+
+    def best(self, machine: machine_.Machine, rows: list[int], fits, shadow: float) -> list[int]:
+        """Return the best of all sets; of equals, the one that has the fewest of the last rows."""
+        jobs, now, studies = machine.jobs, machine.now, self.studies
+        response = {job: now - jobs[job].submit + jobs[job].estimate for job in rows}
+        gain = {
+            "none": lambda job: 0,
+            "jobs": lambda job: 1,
+            "slowdown": lambda job: Fraction(response[job], jobs[job].estimate),
+            "response": lambda job: response[job],
+        }[studies.merit]
+
+        def rank(chosen):
+            late = [job for job in chosen if now + jobs[job].estimate > shadow]
+            merit = sum(map(gain, chosen)) * (1 if studies.aim == "max" else -1)
+            last = [(job in chosen) != studies.selected_first for job in reversed(rows)]
+            util, sutil = (sum(jobs[job].size for job in part) for part in (chosen, late))
+            return -util, sutil, -merit, last
+
+        sets = (c for count in range(len(rows) + 1) for c in combinations(rows, count))
+        return list(min(filter(fits, sets), key=rank))
+
+
+def by_trial(
+    jobs: list[machine_.Job], processors: int, studies: Studies, event_order: str = "standard"
+) -> machine_.Schedule:
+    """Schedule by LOS, trying every set of jobs."""
+    return machine_.simulate(jobs, processors, BestSet(studies), event_order)
 
 
 def best_by_trial(sizes: list[int], ssizes: list[int], n: int, extra: int) -> tuple[int, int]:
