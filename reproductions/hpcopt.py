@@ -24,7 +24,6 @@ POLICIES = {
     "FIFO": "fcfs",
     "easy-saf": "easy-saf",
     "easy-unicef": "easy-unicef",
-    "agent:generator-formula": "agent:generator-formula",
     "agent:formula ‡": "agent:formula",
 }
 

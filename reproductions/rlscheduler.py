@@ -48,10 +48,7 @@ BACKFILLS = {"with backfilling": "theirs", "without": "off"}
 CLASSICAL = ("easy", "easy-sjf", "easy-saf", "easy-f1", "easy-f2", "easy-wfp3", "easy-lxf",
              "easy-unicef", "easy++", "conservative")  # fmt: skip
 AGENTS = {
-    "agent:generator-formula": "agent:generator-formula",
-    "agent:windows-formula": "agent:windows-formula",
     "agent:formula ‡": "agent:formula",
-    "agent:scorer ‡": "agent:scorer",
     "agent:trial-formula ‡ (kills and restarts jobs)": "agent:trial-formula",
 }
 

@@ -11,9 +11,11 @@ import numpy as np
 
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
+from bfenv.core.durations import HOUR
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import TAU, Schedule
 
+LEAST_WAIT = HOUR  # the longest wait of the reference counts as at least this, in `penalized`
 STARVES = 2.0  # a policy starves jobs if its longest wait is above this multiple of EASY's
 
 
@@ -83,6 +85,46 @@ def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
     if other == 0:
         return 1.0 if own == 0 else math.inf
     return own / other
+
+
+def penalized(ratio: float, longest: float, usual: float) -> float:
+    """Multiply a ratio of mean slowdowns by what a longer longest wait costs.
+
+    Args:
+        ratio: Mean bounded slowdown over the reference's.
+        longest: Longest wait, in seconds.
+        usual: Longest wait of the reference, in seconds; below `LEAST_WAIT` it counts as that.
+
+    Returns:
+        ratio x max(1, longest / max(usual, LEAST_WAIT)).
+    """
+    return ratio * max(1.0, longest / max(usual, LEAST_WAIT))
+
+
+def penalized_slowdown(schedule: Schedule, reference: Schedule) -> float:
+    """Compute the penalized slowdown, the measure by which bfenv ranks.
+
+    It is the mean bounded slowdown over the reference's, multiplied by how many times longer the
+    longest wait is than the reference's. A longest wait that is shorter brings nothing. A longest
+    wait of the reference below an hour counts as an hour: on a machine that is nearly idle, EASY
+    may let no job wait at all, and a wait of minutes would decide.
+
+    Returns:
+        1 for the reference itself, below 1 if the schedule is better.
+
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.analysis import penalized_slowdown
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> easy, saf = (bfenv.simulate(trace, name) for name in ("easy", "easy-saf"))
+        >>> penalized_slowdown(easy, easy), round(penalized_slowdown(saf, easy), 2)
+        (1.0, 0.44)
+    """
+    check_comparable(schedule, reference)
+    means = (float(bounded_slowdown(one).mean()) for one in (schedule, reference))
+    longest = (int(one.wait.max()) for one in (schedule, reference))
+    mean, usual_mean = means
+    return penalized(mean / usual_mean, *longest)
 
 
 def differences(schedule: Schedule, reference: Schedule, tau: int = TAU) -> dict[str, Interval]:

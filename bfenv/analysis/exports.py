@@ -9,6 +9,7 @@ from bfenv.analysis.comparison import STARVES as STARVES
 from bfenv.analysis.comparison import check_comparable as check_comparable
 from bfenv.analysis.comparison import differences as differences
 from bfenv.analysis.comparison import longest_wait_ratio as longest_wait_ratio
+from bfenv.analysis.comparison import penalized_slowdown as penalized_slowdown
 from bfenv.analysis.comparison import slowdown_ratio as slowdown_ratio
 from bfenv.analysis.comparison import slowdown_ratios as slowdown_ratios
 from bfenv.analysis.fairness import by_user as by_user

@@ -24,9 +24,9 @@ from bfenv.evaluation.replay import draw_replay
 
 FOLDER = Path(__file__).resolve().parent.parent / "pictures"
 WORKLOAD = "lublin:procs=128,jobs=2000,seed=30,load=0.85"
-POLICIES = {"fcfs": "FCFS", "easy": "EASY", "agent:generator-formula": "agent:generator-formula"}
+POLICIES = {"fcfs": "FCFS", "easy": "EASY", "agent:formula": "agent:formula"}
 BEGIN, SPAN = 102 * HOUR, 24 * HOUR
-POLICY = "agent:generator-formula"  # beside EASY
+POLICY = "agent:formula"  # beside EASY
 EPISODE, FRAMES = 4, 30  # seed, and frames of the animation at most
 
 

@@ -160,7 +160,7 @@ def test_settings_on_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Of the settings on a network's card, only those of how it acts count: no code is named."""
     (tmp_path / "code_of_a_card.py").write_text("raise SystemExit('IMPORTED')")
     monkeypatch.syspath_prepend(tmp_path)
-    content = json.loads(MODELS.joinpath("scorer-lublin.json").read_bytes())
+    content = json.loads(MODELS.joinpath("network.json").read_bytes())
     content["settings"]["reward"] = "code_of_a_card:reward"
     (tmp_path / "agent.json").write_text(json.dumps(content))
     assert set(load_network(tmp_path / "agent.json").settings) == set(ACTING)
@@ -170,7 +170,7 @@ def hostile_card(folder: Path, kind: str) -> Path:
     """Write a card whose texts would steer a terminal."""
     steering = "\x1b]0;owned\x07\x1b[2J\x9b1m\u202e"
     content = json.loads(
-        MODELS.joinpath("scorer-lublin.json" if kind == "network" else "formula.json").read_bytes()
+        MODELS.joinpath("network.json" if kind == "network" else "formula.json").read_bytes()
     )
     content |= {"name": steering, "what": steering, "failures": [steering]}
     content["found"]["command"] = steering

@@ -3,6 +3,7 @@
 import json
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +12,18 @@ from typer.testing import CliRunner
 import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.agents.agent_names import open_agent
-from bfenv.agents.card import MODELS, NETWORK, Card, shipped_names
+from bfenv.agents.card import ACTING, MODELS, NETWORK, Card, shipped_names
 from bfenv.agents.network_agent import (
     load_network,
     save_network,
 )
-from bfenv.agents.seen_jobs import count_seen
+from bfenv.agents.seen_jobs import count_seen, span_of
 from bfenv.analysis.comparison import STARVES
 from bfenv.cli.app import app
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import CLUSTER, PROFILE, QUEUE, VERSION
+from bfenv.envs.settings import DEFAULTS
 from bfenv.leaderboard.make_row import agent_schedule
 from bfenv.leaderboard.suite import find_suite
 from bfenv.leaderboard.task import plan_rows
@@ -60,7 +62,7 @@ CARD = Card(
     what="a network",
     network="scorer",
     hidden=HIDDEN,
-    settings={"window": 4, "guard": None},
+    settings={name: DEFAULTS[name] for name in ACTING} | {"window": 4, "guard": None},
     observation_version=VERSION,
     queue_features=tuple(feature.name for feature in QUEUE),
     cluster_features=tuple(feature.name for feature in CLUSTER),
@@ -150,14 +152,13 @@ TRACE = "lublin:procs=64,jobs=200,seed=9,load=0.9"
 
 
 @pytest.mark.uncompiled
-@pytest.mark.parametrize("name", ["agent:scorer-lublin", "agent:trial-ranker"])
-def test_same_schedule(name: str) -> None:
-    """As a policy, a network makes the schedule that it makes as an agent, in its division."""
-    trace = bfenv.load_workload(TRACE)
+def test_same_schedule() -> None:
+    """As a policy, a network makes the schedule that it makes as an agent."""
+    name, trace = "agent:network", bfenv.load_workload(TRACE)
     shares, agent = [], agent_schedule(trace, name, 0)[0]
     schedule = bfenv.simulate(trace, name, watch=shares.append).check()
     assert schedule.policy == name and shares[0]() == 1.0
-    assert bfenv.find_policy(name).trials == ("trial" in name)
+    assert not bfenv.find_policy(name).trials
     for column in ("start", "end", "trial_start", "trial_end"):
         assert np.array_equal(getattr(schedule, column), getattr(agent, column))
 
@@ -165,35 +166,37 @@ def test_same_schedule(name: str) -> None:
 @pytest.mark.uncompiled
 def test_elsewhere() -> None:
     """It can be sent to another process, and runs there."""
-    policy = pickle.loads(pickle.dumps(bfenv.find_policy("agent:ranker")))
+    policy = pickle.loads(pickle.dumps(bfenv.find_policy("agent:network")))
     trace = bfenv.load_workload(TRACE)
-    schedules = bfenv.simulate_many([trace], [policy, "agent:ranker"], jobs=2)
+    schedules = bfenv.simulate_many([trace], [policy, "agent:network"], jobs=2)
     first, second = (schedule.start for schedule in schedules)
     assert np.array_equal(first, second)
 
 
-def test_seen_jobs() -> None:
+def test_seen_jobs(tmp_path: Path) -> None:
     """`bfenv evaluate` says that a network was trained on the jobs it is scored on."""
-    trained = load_network("scorer-lublin").card.found["settings"]["workload"][0]
-    result = CliRunner().invoke(app, ["evaluate", "-w", trained, "-p", "agent:scorer-lublin"])
-    assert "agent:scorer-lublin was trained on" in result.output
+    agent, path = load_network("network"), tmp_path / "mine.json"
+    spans = (span_of(bfenv.load_workload(TRACE)),)
+    save_network(path, replace(agent.card, trained_on=spans), agent.weights)
+    result = CliRunner().invoke(app, ["evaluate", "-w", TRACE, "-p", f"agent:{path}"])
+    assert "was trained on" in result.output
 
 
 def test_leaderboard() -> None:
     """A leaderboard ranks it as the agent that it is, whichever option names it."""
     suite = find_suite("smoke-v1")
-    rows = plan_rows(suite, ["easy", "agent:ranker"], ["agent:ranker"])
-    assert rows == plan_rows(suite, ["easy"], ["agent:ranker"])
+    rows = plan_rows(suite, ["easy", "agent:network"], ["agent:network"])
+    assert rows == plan_rows(suite, ["easy"], ["agent:network"])
 
 
 @pytest.mark.uncompiled
 def test_no_passes() -> None:
     """Whatever needs single passes of a policy says that a network has none."""
     with pytest.raises(PolicyError, match="acts in the environment"):
-        report_on("agent:ranker")
+        report_on("agent:network")
     env = BackfillEnv(TRACE, episode_jobs=20, warmup_jobs=0, idle="every_pass")
     observation, _ = env.reset(seed=0)
-    with pytest.raises(PolicyError, match="use --agent agent:ranker"):
-        PolicyAgent("agent:ranker", env).predict(observation)
+    with pytest.raises(PolicyError, match="use --agent agent:network"):
+        PolicyAgent("agent:network", env).predict(observation)
     with pytest.raises(BfenvError, match="it has no event order"):
-        bfenv.simulate(bfenv.load_workload(TRACE), "agent:ranker", event_order="pyss")
+        bfenv.simulate(bfenv.load_workload(TRACE), "agent:network", event_order="pyss")

@@ -147,7 +147,7 @@ def test_guarded():
     assert env.cluster.start.tolist() == [0, 20, 50, 60] and agent.replaced_actions > 0
 
 
-@pytest.mark.parametrize("policy", ["agent:formula", "agent:generator-formula", "conservative"])
+@pytest.mark.parametrize("policy", ["agent:formula", "conservative"])
 def test_defaults(policy):
     """Policies with a memory take legal actions by default, even if they do not see all jobs."""
     env = BackfillEnv(window=8, episode_jobs=60)

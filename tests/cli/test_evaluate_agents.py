@@ -3,10 +3,13 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 import bfenv
+from bfenv.agents.network_agent import load_network, save_network
+from bfenv.agents.seen_jobs import span_of
 from bfenv.cli.show_agents import disagreements, merged, notes
 from bfenv.evaluation import evaluate_agent
 from bfenv.evaluation.episodes import starves, workload_of
@@ -172,17 +175,19 @@ def test_disagreements(episodes, long, notes):
         assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))
 
 
-def test_workload_of_the_card(run):
+def test_workload_of_the_card(run, tmp_path):
     """By default an agent plays the first workload on its card; without one, the default."""
-    assert workload_of("agent:scorer-lublin") == "lublin:procs=128,seed=0"
+    workload, path = "lublin:procs=32,jobs=3000,seed=0", tmp_path / "mine.json"
+    trained, agent = bfenv.load_workload(workload, split="train"), load_network("network")
+    found = {"settings": {"workload": [workload]}}
+    card = replace(agent.card, found=found, trained_on=(span_of(trained),))
+    save_network(path, card, agent.weights)
+    assert workload_of(str(path)) == workload
     assert workload_of("random") is None
-    words = "evaluate -a agent:scorer-lublin --episodes 1 --load 0.5 -f csv"
-    arguments = words.split()
+    arguments = "evaluate", "-a", path, *"--episodes 1 --load 0.5 -f csv".split()
     status, out, err = run(*arguments)
-    assert status == 0 and out == run(*arguments, "-w", "lublin:procs=128,seed=0")[1]
-    assert err.startswith(
-        "bfenv: agent:scorer-lublin plays the split test of lublin:procs=128,seed=0"
-    )
+    assert status == 0 and out == run(*arguments, "-w", workload)[1]
+    assert err.startswith(f"bfenv: {path} plays the split test of {workload}")
     assert err.count("\n") == 1 and "which is on its card" in err
 
 

@@ -113,6 +113,4 @@ def test_named(run):
     assert [row["policy"] for row in rows] == names
     status, _, error = run("evaluate", "policies", "nonsense")
     assert status == 2 and "unknown policy 'nonsense'" in error
-    assert (
-        "did you mean agent:windows-formula?" in run("evaluate", "policies", "windows-formula")[2]
-    )
+    assert "did you mean agent:trial-formula?" in run("evaluate", "policies", "trial-formula")[2]

@@ -21,7 +21,7 @@ def test_numbers_are_whole(run):
 def test_names_of_agents_are_whole(run, columns):
     """Names of agents stay whole beside a name that is folded."""
     long = "easy(order=wfp3, reservations=2, lookahead=100)"
-    names = "agent:trial-formula", "agent:generator-formula"
+    names = "agent:trial-formula", "conservative-replan-aged-random"
     policies = (option for name in (long, *names) for option in ("-p", name))
     _, out, _ = run("evaluate", "-w", "lublin:jobs=50", *policies, columns=columns)
     assert all(name in out for name in names)

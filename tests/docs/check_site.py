@@ -11,7 +11,7 @@ TEXTS = (
     ("specification.html", "log_time(mean runtime"),
     ("policies/index.html", "conservative-replan-aged-random"),
     ("policies/easy.html", "backfill_estimate"),
-    ("agents/cards.html", "agent:scorer-lublin"),
+    ("agents/cards.html", "agent:network"),
     ("commands.html", "bfenv leaderboard verify"),
     ("api/core.html", "bfenv.core.may_start"),
     ("api/workloads.html", "uniform-tsafrir"),

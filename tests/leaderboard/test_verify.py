@@ -196,7 +196,7 @@ def test_no_such_row(copy):
         ({"policy": "agent:none.json"}, "none.json: cannot be read"),
         ({"policy": "los", "kind": "player"}, "is given as a player, but is the name of bfenv's"),
         ({"policy": "easy-sjf", "kind": "agent"}, "is given as an agent, but is the name of bfenv"),
-        ({"policy": "agent:scorer-lublin", "kind": "player"}, "is given as a player, but is the"),
+        ({"policy": "agent:network", "kind": "player"}, "is given as a player, but is the"),
         ({"policy": "logged", "kind": "player"}, "the name of bfenv's own log"),
         ({"kind": "log"}, "the row of a log is 'logged', and has no code"),
     ],

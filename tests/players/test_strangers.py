@@ -51,7 +51,7 @@ def test_agents(tmp_path):
     for name, strange in {
         "random": False,
         "random:window=3": False,
-        "agent:scorer-lublin": False,
+        "agent:network": False,
         "run/agent.json": False,
         "mine:agent": True,
         str(model): True,
@@ -114,7 +114,7 @@ def test_find():
     assert set(lengths) == {foresight.JOBS}
 
 
-@pytest.mark.parametrize("name", ["random", "agent:scorer-lublin"])
+@pytest.mark.parametrize("name", ["random", "agent:network"])
 def test_own_agents(name):
     """The agents of bfenv foresee nothing."""
     assert foresight.foresight_of_agent(name, TRACE, 0, None) == foresight.NONE_FOUND

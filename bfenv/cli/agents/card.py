@@ -82,7 +82,7 @@ def push(
     \b
     Examples:
       bfenv agents push run --to my-scheduler
-      bfenv agents push agent:scorer-lublin --to scorer -w lublin:jobs=3000 --episodes 4
+      bfenv agents push agent:network --to mine -w lublin:jobs=3000 --episodes 4
     """
     from bfenv.evaluation.hub import write_hub_folder
 

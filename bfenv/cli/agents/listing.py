@@ -85,7 +85,7 @@ def show_agent(
     Examples:
       bfenv agents show formula
       bfenv agents show formula --format json
-      bfenv agents show scorer-lublin
+      bfenv agents show network
     """
     from bfenv.agents.card import read_card
 

@@ -82,10 +82,9 @@ def test_same_as_policy(settings, policy):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["ranker", "trial-ranker"])
-def test_shipped_scores(name):
-    """The scores on the card of a network are those that it has."""
-    agent = load_network(name)
+def test_shipped_scores():
+    """The scores on the card of the network are those that it has."""
+    agent = load_network("network")
     log("KTH-SP2-1996-2.1-cln")  # skips where it is not at hand
     (own,) = score_network(agent, ["KTH-SP2-1996-2.1-cln"], [None], shakes=5)
     (kept,) = (

@@ -17,7 +17,7 @@ WORKLOAD = "lublin:procs=64,jobs=2000,seed=9"
 SHORT = "-w", WORKLOAD, "--episodes", "2"
 
 
-@pytest.mark.parametrize("agent", ["agent:scorer-lublin", "agent:generator-formula"])
+@pytest.mark.parametrize("agent", ["agent:network", "agent:formula"])
 def test_folder(run, tmp_path, agent):
     """Metadata, scores and video are there; the agent is its card, read without running code."""
     folder = tmp_path / "mine"
@@ -31,7 +31,7 @@ def test_folder(run, tmp_path, agent):
     assert found["library_name"] == "bfenv" and model["name"] == "mine"
     assert result["dataset"]["name"] == f"Backfill-v0, {WORKLOAD}"
     reward, ratio = result["metrics"]
-    network = agent == "agent:scorer-lublin"
+    network = agent == "agent:network"
     options = {} if network else {"references": ["easy", agent]}
     options["episode_jobs"] = short_length(bfenv.load_workload(WORKLOAD), "test")
     rows = evaluate_agent(agent if network else "random", WORKLOAD, episodes=2, **options)
@@ -53,7 +53,7 @@ def test_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hub, "FRAMES", 2)
     (tmp_path / "run").mkdir()
-    (tmp_path / "run/agent.json").write_bytes((MODELS / "generator-formula.json").read_bytes())
+    (tmp_path / "run/agent.json").write_bytes((MODELS / "formula.json").read_bytes())
     push = "agents", "push", "run", "--to", "hub", *SHORT
     assert run(*push)[0] == 0 and "use --force" in run(*push)[2]
     monkeypatch.chdir(tmp_path / "hub")
