@@ -192,14 +192,17 @@ def evaluate(
 
 def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
     """Start each player; return the policies of those that greet, and the errors of the others."""
-    from bfenv.players.player_process import check_command
-    from bfenv.players.remote_policy import player_policy
+    from bfenv.leaderboard.referee import find_referee
 
-    programs = [check_command(command) for command in commands]  # all, before any is started
+    if not commands:
+        return [], []
+    referee = find_referee("--player")
+    # All are checked before any is started.
+    programs = [referee.check_command(command) for command in commands]
     players, errors = [], []
     for program, command in zip(programs, commands, strict=True):
         try:
-            players.append(player_policy(program, command))
+            players.append(referee.player_policy(program, command))
         except PolicyError as error:
             errors.append(str(error))
     return players, errors

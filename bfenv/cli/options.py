@@ -15,7 +15,7 @@ from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.players.limits import PlayerLimits
+    from bfenv.leaderboard.limits import PlayerLimits
 
 
 def choices(options: type[StrEnum]) -> str:
@@ -119,10 +119,11 @@ def player_limits(
 
     Raises BfenvError if there is no such sandbox here.
     """
-    from bfenv.players.limits import MIB, PlayerLimits, bubblewrap
+    from bfenv.leaderboard.limits import MIB, PlayerLimits
+    from bfenv.leaderboard.referee import find_referee
 
     if sandbox == Sandbox.bwrap:
-        bubblewrap()
+        find_referee("--sandbox").check_sandbox()
     paths = tuple(str(path.absolute()) for path in reads or ())
     return PlayerLimits(
         memory=memory * MIB, decision=float(decision), sandbox=str(sandbox), reads=paths

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import bfenv.players.player_process as pp
-import bfenv.players.strangers as st
+import bfenv.leaderboard.strangers as st
 from bfenv.agents.agent_names import SHIPPED, is_stochastic, read_agent, starts_trials, training_of
 from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.agents.rlscheduler import NAME as PUBLISHED
@@ -21,11 +20,9 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.own_names import check_name, find_own
-from bfenv.players.limits import DEFAULT, PlayerLimits
-from bfenv.players.remote_agent import read_greeting
-from bfenv.players.remote_policy import declared_flags, greet
-from bfenv.players.serve import python_player
+from bfenv.leaderboard.referee import find_referee
 
 
 def card_of(policy: Policy) -> str | None:
@@ -61,7 +58,7 @@ def code_files(kind: str, name: str) -> list[Path]:
     with.
     """
     if kind == "player":
-        pp.check_command(name)
+        find_referee().check_command(name)
         first, *words = shlex.split(name)
         words = [first] * (os.sep in first) + words
         return [Path(word) for word in words if os.path.isfile(word)]
@@ -89,9 +86,6 @@ def code_hash(kind: str, name: str) -> str | None:
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None
 
 
-GREETINGS = 3  # of a player that is killed when it is started
-
-
 class Competitor(NamedTuple):
     """A policy, an agent or a program that plays."""
 
@@ -117,14 +111,17 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
     check_name(kind, name)
     code = code_hash(kind, name)
     if kind == "player":
-        return _greet(Competitor(kind, name, code, tuple(pp.check_command(name))), limits)
+        command = tuple(find_referee().check_command(name))
+        return find_referee().ask_competitor(Competitor(kind, name, code, command), limits)
     if not is_strange(kind, name):
         return _own(kind, name, code)
     is_saved = kind == "agent" and read_agent(name).is_saved
     files = code_files(kind, name) if is_saved else st.package_of(name)
-    competitor = Competitor(kind, name, code, tuple(python_player(kind, name, files)))
+    what = f"a player, which runs code that is not bfenv's own such as {name},"
+    command = tuple(find_referee(what).python_player(kind, name, files))
+    competitor = Competitor(kind, name, code, command)
     if not is_saved:
-        return _greet(competitor, limits)
+        return find_referee().ask_competitor(competitor, limits)
     try:
         return competitor._replace(
             stochastic=is_stochastic(name), trials=starts_trials(name), trained_on=training_of(name)
@@ -177,25 +174,3 @@ def _is_file(name: str) -> bool:
     """Whether a name is that of a card or a network in a file, or of published weights."""
     base, _ = parse_name(name, PolicyError)
     return base.endswith(SUFFIX) or base.partition(":")[0] == st.CARDS
-
-
-def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
-    """Ask the player of a competitor for what it declares; again if it was killed meanwhile."""
-    for _ in range(GREETINGS):
-        try:
-            with pp.PlayerProcess(competitor.command, limits) as process:
-                greeting = greet(process)
-            if competitor.kind != "agent":
-                return competitor._replace(**declared_flags(greeting)._asdict())
-            declared = read_greeting(competitor.name, greeting)
-            return competitor._replace(
-                stochastic=declared.stochastic,
-                trials=declared.opened.settings.get("trial_limit") is not None,
-                trained_on=declared.opened.trained_on,
-            )
-        except pp.PlayerKilledError as error:  # which need not be its fault
-            reason = str(error)
-        except pp.PlayerError as error:
-            reason = str(error)
-            break
-    return competitor._replace(trials=None, error=reason)

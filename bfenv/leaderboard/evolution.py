@@ -30,8 +30,10 @@ from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import listed, one_line
 from bfenv.evaluation.summary import REFERENCE
-from bfenv.players.foresight import NONE_FOUND, foresight_of
-from bfenv.players.limits import DEFAULT, NO_SANDBOX, bubblewrap
+from bfenv.leaderboard.foresight import NONE_FOUND
+from bfenv.leaderboard.limits import DEFAULT, NO_SANDBOX
+from bfenv.players.containment import bubblewrap
+from bfenv.players.foresight import foresight_of
 from bfenv.players.player_process import PlayerProcess
 from bfenv.players.remote_policy import declared_flags, greet, policy_of
 from bfenv.players.serve import PROGRAM

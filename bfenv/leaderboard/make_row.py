@@ -26,22 +26,21 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation.evaluator import references
 from bfenv.evaluation.row import Row, new_row
 from bfenv.leaderboard.competitors import card_of
+from bfenv.leaderboard.foresight import NONE_FOUND, NOT_CHECKED, foresight_of_agent
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits, hide_memory
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
+from bfenv.leaderboard.referee import find_referee
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.suite import FrozenTrace, load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
-from bfenv.players.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
-from bfenv.players.limits import DEFAULT, PlayerLimits, hide_memory
-from bfenv.players.remote_agent import RemoteAgent, play_remotely, remote_agent
-from bfenv.players.remote_policy import Flags, program_policy
 from bfenv.workloads.load import load_workload
 
 
 def agent_schedule(
-    trace: Trace, name: str, seed: int, remote: RemoteAgent | None = None
+    trace: Trace, name: str, seed: int, remote: Any = None
 ) -> tuple[Schedule, Played]:
     """Run an agent on a whole trace, from an empty machine, in one episode.
 
@@ -55,7 +54,7 @@ def agent_schedule(
     agent was trained on some of the jobs.
     """
     if remote is not None:
-        played = play_remotely(trace, remote, seed)
+        played = find_referee().play_remotely(trace, remote, seed)
     else:
         opened = open_agent(name)
         opened.check_unseen(trace)
@@ -119,7 +118,9 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
                 raise PolicyError(task.error)
             needs_player = task.kind == "agent" and task.command  # to load a model takes seconds
             with (
-                remote_agent(task.policy, task.command, limits) if needs_player else nullcontext()
+                find_referee().remote_agent(task.policy, task.command, limits)
+                if needs_player
+                else nullcontext()
             ) as remote:
                 schedule, seconds, notes = _run(task, trace, limits, remote)
                 if (schedule.trial_end >= 0).any() and not task.trials:
@@ -148,7 +149,7 @@ def with_schedule(
 
 
 def _run(
-    task: Task, trace: Trace, limits: PlayerLimits, remote: RemoteAgent | None
+    task: Task, trace: Trace, limits: PlayerLimits, remote: Any
 ) -> tuple[Schedule, dict[str, float], dict[str, float]]:
     """Make the schedule; also return its seconds and those per decision, and an agent's notes.
 
@@ -164,8 +165,13 @@ def _run(
         }
         return schedule, seconds, {name: float(value) for name, value in played.notes.items()}
     if task.command:
-        flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
-        policy = program_policy(task.command, task.policy, flags, limits)
+        policy = find_referee().policy_of_program(
+            task.command,
+            task.policy,
+            limits,
+            trials=bool(task.trials),
+            requested_starts=task.requested_starts,
+        )
     else:
         policy = find_policy(task.policy)
         warm_up(policy)
@@ -178,14 +184,14 @@ def _run(
     return schedule, {"seconds": total, "decision_mean": total / passes}, {}
 
 
-def _foresight(
-    task: Task, trace: Trace, limits: PlayerLimits, remote: RemoteAgent | None
-) -> str | None:
+def _foresight(task: Task, trace: Trace, limits: PlayerLimits, remote: Any) -> str | None:
     """Return what an agent or a player foresees; PolicyError if it foresees anything."""
-    if task.kind == "agent":
-        found = foresight_of_agent(task.policy, trace, task.seed, remote)
+    if remote is not None:
+        found = find_referee().foresight_of_remote_agent(task.policy, trace, task.seed, remote)
+    elif task.kind == "agent":
+        found = foresight_of_agent(task.policy, trace, task.seed)
     elif task.command:
-        found = foresight_of(task.policy, task.command, trace, task.seed, limits)
+        found = find_referee().foresight_of(task.policy, task.command, trace, task.seed, limits)
     else:
         return None
     if found != NONE_FOUND and not found.startswith(NOT_CHECKED):

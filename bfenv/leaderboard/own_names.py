@@ -15,7 +15,7 @@ from bfenv.agents.agent_names import SHIPPED
 from bfenv.agents.card import NETWORK, shipped_names
 from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import ALL as POLICIES
-from bfenv.baselines.registry import FAMILIES
+from bfenv.baselines.registry import ELSEWHERE, FAMILIES
 from bfenv.core.errors import BfenvError
 from bfenv.core.names import parse_name
 
@@ -37,7 +37,7 @@ class OwnName(NamedTuple):
 @cache
 def own_names() -> Mapping[str, OwnName]:
     """Return the names of bfenv's own competitors by how they read."""
-    policies = {**POLICIES, **FAMILIES}
+    policies = {**POLICIES, **FAMILIES, **ELSEWHERE}
     policies |= dict.fromkeys(SHIPPED + name for name in shipped_names())
     agents = [*AGENTS, *(SHIPPED + name for name in shipped_names(NETWORK))]
     names = dict.fromkeys([*policies, *agents])

@@ -17,15 +17,15 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row
 from bfenv.leaderboard.defaults import TIMEOUT
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.make_row import make_row, warm_environment, warm_seconds
+from bfenv.leaderboard.referee import find_referee
 from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
 from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import check_workers, run_tasks
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, close_worker
-from bfenv.players.limits import DEFAULT, PlayerLimits
-from bfenv.players.mirror import warm_mirror
 
 LONGEST_TIMEOUT = 1e6  # seconds
 LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried
@@ -166,7 +166,7 @@ def _warm_up(
     if any(task.kind == "agent" for task in tasks):
         call_in_worker(warm_environment, timeout=TIMEOUT)
     if any(task.command for task in tasks):
-        call_in_worker(warm_mirror, timeout=TIMEOUT)
+        call_in_worker(find_referee().warm_up, timeout=TIMEOUT)
     limit = min(timeout, LONGEST_WARM_UP)
     own = {task.policy for task in tasks if task.kind == "policy" and not task.command}
     for name in sorted(own):

@@ -8,9 +8,9 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
 from bfenv.leaderboard.competitors import find_competitor, network_of
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.own_names import with_article
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
-from bfenv.players.limits import DEFAULT, PlayerLimits
 
 
 class Task(NamedTuple):

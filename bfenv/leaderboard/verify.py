@@ -20,13 +20,13 @@ from bfenv.evaluation.row import KINDS, Row
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.competitors import check_identity
 from bfenv.leaderboard.defaults import TIMEOUT
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
-from bfenv.players.limits import DEFAULT, PlayerLimits
 
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
 AS_KEPT = "its schedule was kept and gives its results, but it was not run again"

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-import bfenv.players.limits as lm
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.text import one_line
+from bfenv.leaderboard.limits import DEFAULT, NO_SANDBOX, PlayerLimits
 from bfenv.parallel.worker_process import describe_status
+from bfenv.players.containment import TEMPORARY, environment, sandboxed, system_limits
 from bfenv.players.frames import INTEGER, Frame, new_frame, text_frame
 from bfenv.players.guard import remove_folder
 
@@ -50,16 +51,16 @@ class PlayerProcess:
     Raises BfenvError if there is no such program, or no such sandbox here.
     """
 
-    def __init__(self, command: Sequence[str], limits: lm.PlayerLimits = lm.DEFAULT) -> None:
+    def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
         self.limits = limits
         self.uses_frames = False  # what it has declared
         self._guard: subprocess.Popen[bytes] | None = None
         if os.name != "posix":
             raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be limited")
         words = [_program(command[0]), *command[1:]]
-        self._is_boxed = limits.sandbox != lm.NO_SANDBOX
+        self._is_boxed = limits.sandbox != NO_SANDBOX
         if self._is_boxed:
-            words = lm.sandboxed(words, limits)
+            words = sandboxed(words, limits)
         self._buffer = b""
         self._frame: Frame | None = None  # that it has sent
         self._folder = None if self._is_boxed else tempfile.mkdtemp(prefix="bfenv-player-")
@@ -70,8 +71,8 @@ class PlayerProcess:
         order = {
             "command": words,
             "streams": streams,
-            "environment": lm.environment(self._folder or lm.TEMPORARY),
-            "limits": limits.of_system(),
+            "environment": environment(self._folder or TEMPORARY),
+            "limits": system_limits(limits),
             "folder": self._folder,
             "referee": os.getpid(),
         }

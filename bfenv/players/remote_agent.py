@@ -18,7 +18,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
-from bfenv.players.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.players.player_process import PlayerError, PlayerProcess, shown
 from bfenv.players.remote_env import encode_observation, encode_space
 from bfenv.players.remote_policy import greet

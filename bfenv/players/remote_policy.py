@@ -16,8 +16,8 @@ from bfenv.core.cluster import Cluster
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import compiled_for
 from bfenv.core.policy import Policy
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.players.frames import new_frame
-from bfenv.players.limits import DEFAULT, PlayerLimits
 from bfenv.players.player_process import PROTOCOL, PlayerError, PlayerProcess, shown
 
 

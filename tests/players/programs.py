@@ -7,7 +7,8 @@ import pytest
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import make_trace
-from bfenv.players.limits import PlayerLimits, bubblewrap
+from bfenv.leaderboard.limits import PlayerLimits
+from bfenv.players.containment import bubblewrap
 from bfenv.players.remote_policy import Flags, program_policy
 
 QUICK = PlayerLimits(startup=60.0, decision=60.0, reply=2**21)

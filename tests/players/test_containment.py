@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.players.limits import MIB
+from bfenv.leaderboard.limits import MIB
 from bfenv.players.player_process import PlayerKilledError, PlayerProcess
 from bfenv.players.remote_policy import player_policy
 from tests.parallel.processes import descendants, is_alive

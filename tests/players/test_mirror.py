@@ -11,7 +11,7 @@ import bfenv
 import bfenv.core.cluster as c
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import make_policy, new_memory
-from bfenv.players.limits import DEFAULT
+from bfenv.leaderboard.limits import DEFAULT
 from bfenv.players.mirror import Mirror
 from bfenv.players.remote_policy import Flags, player_policy, policy_of
 from bfenv.testing.probes import probe_traces

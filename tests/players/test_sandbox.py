@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.players.limits import MIB, bubblewrap, sandboxed
+from bfenv.leaderboard.limits import MIB
+from bfenv.players.containment import bubblewrap, sandboxed
 from bfenv.players.remote_policy import Flags, program_policy
 from tests.parallel.processes import descendants, is_alive
 from tests.players.programs import BOXED, FCFS, few_jobs, needs_sandbox, player

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 import bfenv
-import bfenv.players.foresight as foresight
+import bfenv.leaderboard.foresight as foresight
 from bfenv.agents.card import Card, write_card
 from bfenv.baselines.registry import ALL
 from bfenv.core.schedule import Schedule
-from bfenv.players.player_process import PlayerKilledError
-from bfenv.players.strangers import (
+from bfenv.leaderboard.strangers import (
     is_strange_agent,
     is_strange_policy,
     package_of,
     source_of,
 )
+from bfenv.players.foresight import foresight_of
+from bfenv.players.player_process import PlayerKilledError
 from tests.players.programs import QUICK, few_jobs, program
 
 
@@ -99,10 +100,10 @@ def scheduled(trace, start):
 def test_find():
     """A clairvoyant is found out, an honest policy is not, and a forgetful one cannot be tried."""
     assert (
-        foresight._find(TRACE, lambda trace: bfenv.simulate(trace, "easy-sjf"))
+        foresight.look_for_foresight(TRACE, lambda trace: bfenv.simulate(trace, "easy-sjf"))
         == foresight.NONE_FOUND
     )
-    assert foresight._find(TRACE, clairvoyant).startswith("peeking: ")
+    assert foresight.look_for_foresight(TRACE, clairvoyant).startswith("peeking: ")
     lengths = []
 
     def restless(trace):
@@ -110,21 +111,23 @@ def test_find():
         schedule = bfenv.simulate(trace, "fcfs")
         return scheduled(trace, schedule.start + len(lengths))
 
-    assert foresight._find(TRACE, restless).startswith(f"{foresight.NOT_CHECKED}two runs differ")
+    assert foresight.look_for_foresight(TRACE, restless).startswith(
+        f"{foresight.NOT_CHECKED}two runs differ"
+    )
     assert set(lengths) == {foresight.JOBS}
 
 
 @pytest.mark.parametrize("name", ["random", "agent:network"])
 def test_own_agents(name):
     """The agents of bfenv foresee nothing."""
-    assert foresight.foresight_of_agent(name, TRACE, 0, None) == foresight.NONE_FOUND
+    assert foresight.foresight_of_agent(name, TRACE, 0) == foresight.NONE_FOUND
 
 
 def test_players():
     """A program is tried in one process, one that ends after a run is not, nor one killed."""
     trace = few_jobs()
-    assert foresight.foresight_of("x", program(), trace, 0, QUICK) == foresight.NONE_FOUND
-    found = foresight.foresight_of("x", program("sys.exit()"), trace, 0, QUICK)
+    assert foresight_of("x", program(), trace, 0, QUICK) == foresight.NONE_FOUND
+    found = foresight_of("x", program("sys.exit()"), trace, 0, QUICK)
     assert found == f"{foresight.NOT_CHECKED}its process died (exit status 0)"
     with pytest.raises(PlayerKilledError, match="its process died .SIGKILL"):
-        foresight.foresight_of("x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)
+        foresight_of("x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)

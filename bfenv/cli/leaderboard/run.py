@@ -114,10 +114,10 @@ def run(
     from bfenv.evaluation.evaluator import Case, able_policies
     from bfenv.evaluation.row import Row
     from bfenv.leaderboard.competitors import is_strange
+    from bfenv.leaderboard.limits import hide_memory
     from bfenv.leaderboard.run import run_suite
     from bfenv.leaderboard.store import remember_logs
     from bfenv.parallel.shards import read_shard
-    from bfenv.players.limits import hide_memory
 
     hide_memory()
     names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []

@@ -56,10 +56,10 @@ def simulate(
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     chosen: str | Policy = policy or "easy"
     if player is not None:
-        from bfenv.players.player_process import check_command
-        from bfenv.players.remote_policy import player_policy
+        from bfenv.leaderboard.referee import find_referee
 
-        chosen = player_policy(check_command(player), player)
+        referee = find_referee("--player")
+        chosen = referee.player_policy(referee.check_command(player), player)
     with show.share_done("simulating") as watch:
         schedule = simulate_safely(trace, chosen, seed, watch)
     if out is None:

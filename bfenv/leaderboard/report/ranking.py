@@ -14,10 +14,10 @@ from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
 from bfenv.evaluation.summary import STARVES_RULE
+from bfenv.leaderboard.foresight import NOT_CHECKED
 from bfenv.leaderboard.standings import Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
-from bfenv.players.foresight import NOT_CHECKED
 
 STARVING = f"Below the line, without ranks: policies that starve jobs. {STARVES_RULE}"
 WAITS = ("mean_wait", "p95_wait")  # for whose unit the table is readable

@@ -3,27 +3,22 @@
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib.machinery import ModuleSpec
-from importlib.metadata import entry_points
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
+from bfenv.core.distributions import is_own, offers
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, split_object_name
 
 CARDS = "agent"  # the policies whose names are in cards
-OWN = "bfenv."  # begins the modules of the policies that bfenv installs
 
 
-@cache
 def installed_policies() -> Mapping[str, str]:
     """Return the policies and families that installed packages offer: "module:object" by name."""
-    entries = entry_points(group="bfenv.policies")
-    return MappingProxyType({entry.name: entry.value for entry in entries})
+    return {name: entry.value for name, entry in offers("bfenv.policies").items()}
 
 
 def is_strange_policy(name: str) -> bool:
@@ -38,7 +33,7 @@ def is_strange_policy(name: str) -> bool:
     installed = installed_policies()
     if prefix not in installed:
         return bool(colon)  # others are registered, or unknown
-    if not installed[prefix].startswith(OWN):
+    if not is_own(installed[prefix]):
         return True
     if prefix == CARDS:  # a card names policies of bfenv only
         return False

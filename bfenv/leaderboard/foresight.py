@@ -1,0 +1,90 @@
+"""Whether a competitor of a leaderboard foresees what it cannot know, tested on the first jobs.
+
+The test is the one that `bfenv check` makes of policies: runtimes of unfinished jobs and jobs to
+come are changed, and no decision made before may change. A competitor that knows a public trace by
+heart passes it, because its decisions do not depend on the trace that is run.
+
+The result is one line: NONE_FOUND, NOT_CHECKED with the reason, or what the decisions depend on.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent, open_agent, read_agent
+from bfenv.agents.card import acting_settings
+from bfenv.agents.player import Played, play
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import EnvSettings
+from bfenv.testing.probes import find_foresight, first_difference
+
+JOBS = 60  # the first of the trace
+INSTANTS = 3  # at which the rest is changed
+NONE_FOUND = "none found"
+NOT_CHECKED = "not checked: "  # and the reason
+
+
+def foresight_of_agent(name: str, trace: Trace, seed: int) -> str:
+    """Return what one of bfenv's own agents foresees on the first jobs of a trace."""
+    with reason_why_not() as found:
+        opened = open_agent(name)
+
+        def play_episode(env: BackfillEnv, settings: EnvSettings) -> Played:
+            agent, choice = opened.make(env, seed), read_agent(name).deterministic
+            return play(env, agent, seed, deterministic=choice, strict=True)
+
+        found.append(foresight_in_episodes(name, trace, seed, opened, play_episode))
+    return found[0]
+
+
+def foresight_in_episodes(
+    name: str,
+    trace: Trace,
+    seed: int,
+    opened: OpenAgent,
+    play_episode: Callable[[BackfillEnv, EnvSettings], Played],
+) -> str:
+    """Return what an agent foresees on the first jobs of a trace.
+
+    * `name`, `opened`: the agent.
+    * `trace`, `seed`: of its row.
+    * `play_episode`: lets it play an episode of an environment that was made with these settings.
+    """
+    settings = opened.settings_with(WHOLE_TRACE)
+    # Other traces must have the columns that this one has.
+    acting = acting_settings(BackfillEnv(trace, **settings).batch)
+    settings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
+
+    def schedule_of(other: Trace) -> Schedule:
+        return play_episode(BackfillEnv(other, **settings), settings).times.schedule(
+            other, name, seed
+        )
+
+    return look_for_foresight(trace, schedule_of)
+
+
+@contextmanager
+def reason_why_not(*raised: type[BfenvError]) -> Iterator[list[str]]:
+    """Collect what is found, and turn an error into the reason why nothing was looked for.
+
+    Errors of the classes `raised` are not turned into reasons.
+    """
+    found: list[str] = []
+    try:
+        yield found
+    except BfenvError as error:
+        if isinstance(error, raised):
+            raise
+        found.append(f"{NOT_CHECKED}{error}")
+
+
+def look_for_foresight(trace: Trace, schedule_of: Callable[[Trace], Schedule]) -> str:
+    """Return what the schedules of the first jobs of a trace foresee."""
+    head = trace[: min(JOBS, len(trace))]
+    schedule = schedule_of(head)
+    differs = first_difference(schedule.start, schedule_of(head).start)
+    if differs:
+        return f"{NOT_CHECKED}two runs differ: {differs}"
+    return next(map(str, find_foresight(schedule, schedule_of, INSTANTS)), NONE_FOUND)
