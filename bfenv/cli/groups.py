@@ -28,7 +28,7 @@ MENU = {
     "train": Summary("Train an agent: evolve a small score."),
     "search": Summary("Search for an order of EASY that beats EASY."),
     "record": Summary("Record a policy or an agent as a data set of Minari."),
-    "evolve-task": Summary("Write a task for OpenEvolve and services like it."),
+    "evolve-task": Summary("Write a task for OpenEvolve and services like it.", "judge"),
     "leaderboard": Summary("Compare policies and agents on frozen suites of traces."),
     "check": Summary("Find faults in your own policy."),
     "agents": Summary("List agents; show one, make one, or prepare one for the Hub."),
@@ -37,11 +37,16 @@ MENU = {
 # Behind the commands of the menu: the first word is one of these, the last one is the module.
 BEHIND = {
     "evaluate policies": Summary("List the policies."),
-    "evaluate bound": Summary("Show how far EASY is from the best possible schedule."),
+    "evaluate bound": Summary("Show how far EASY is from the best possible schedule.", "judge"),
     "report whatif": Summary("Compare variants of your site side by side.", "site"),
     "workloads import": Summary("Make a workload from your cluster's log.", "site"),
     "train curves": Summary("Draw the learning curves of trainings."),
-    "check conformance": Summary("Test EASY or conservative backfilling with small cases."),
+    "check conformance": Summary(
+        "Test EASY or conservative backfilling with small cases.", "judge"
+    ),
+    "leaderboard bound": Summary("Find how far the policies are from the best schedule.", "judge"),
+    "leaderboard verify": Summary("Check that the rows of a leaderboard are true.", "judge"),
+    "agents push": Summary("Write an agent's folder for the Hugging Face Hub.", "judge"),
 }
 COMMANDS = MENU | BEHIND
 

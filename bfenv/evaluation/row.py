@@ -143,10 +143,8 @@ class Row:
     error: str = ""  # why it failed
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
     division: str | None = None  # one of DIVISIONS; None of what a log records
-    foresight: str | None = (
-        None  # what was found, see `bfenv.leaderboard.foresight`; None: not tried
-    )
-    sandbox: str | None = None  # of its player, see `bfenv.players`; None if it needs no player
+    foresight: str | None = None  # see `bfenv.leaderboard.foresight`; None if it was not tried
+    sandbox: str | None = None  # of its player; None if it needs no player
     schedule_hash: str | None = None  # of all starts and ends; None if it failed, or is older
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # see `bfenv.metrics`
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs

@@ -6,23 +6,20 @@ Nothing of a stranger is imported here. What only its code can say, its player s
 import hashlib
 import os
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import bfenv.leaderboard.strangers as st
 from bfenv.agents.agent_names import SHIPPED, is_stochastic, read_agent, starts_trials, training_of
 from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.agents.rlscheduler import weight_files
-from bfenv.agents.seen_jobs import Span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.own_names import check_name, find_own
-from bfenv.leaderboard.referee import find_referee
+from bfenv.leaderboard.referee import Competitor, find_referee
 
 
 def card_of(policy: Policy) -> str | None:
@@ -84,20 +81,6 @@ def code_hash(kind: str, name: str) -> str | None:
     files = code_files(kind, name)
     content = b"".join(file.read_bytes() for file in files)
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None
-
-
-class Competitor(NamedTuple):
-    """A policy, an agent or a program that plays."""
-
-    kind: str  # one of KINDS
-    name: str
-    code: str | None  # hash of its code; None for bfenv's own
-    command: tuple[str, ...] = ()  # of its player; empty for bfenv's own code, which needs none
-    stochastic: bool = False
-    trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
-    requested_starts: bool = False  # whether it plans for jobs with requested start times
-    trained_on: Sequence[Span] | None = ()  # None if it is unknown
-    error: str = ""  # why its player has not greeted
 
 
 def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Competitor:

@@ -3,22 +3,34 @@
 bfenv runs its own policies and agents. Code of others runs in a player: a process that is never
 given the trace, with limits on time, memory and output. The distribution bfenv-judge has what
 starts and limits players. bfenv finds it by the entry point "player" of the group
-"bfenv.competitors", whose module has the functions of `Referee`.
+"bfenv.competitors": an object with the functions of `Referee`.
 """
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bfenv.agents.player import Played
+from bfenv.agents.seen_jobs import Span
 from bfenv.core.distributions import load_offer
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.leaderboard.limits import PlayerLimits
 
-if TYPE_CHECKING:
-    from bfenv.leaderboard.competitors import Competitor
+
+class Competitor(NamedTuple):
+    """A policy, an agent or a program that plays."""
+
+    kind: str  # one of KINDS
+    name: str
+    code: str | None  # hash of its code; None for bfenv's own
+    command: tuple[str, ...] = ()  # of its player; empty for bfenv's own code, which needs none
+    stochastic: bool = False
+    trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
+    requested_starts: bool = False  # whether it plans for jobs with requested start times
+    trained_on: Sequence[Span] | None = ()  # None if it is unknown
+    error: str = ""  # why its player has not greeted
 
 
 class Referee(Protocol):
@@ -33,7 +45,7 @@ class Referee(Protocol):
     def python_player(self, kind: str, name: str, files: Iterable[Path]) -> list[str]:
         """Return the command of the player of a policy or an agent that is written in Python."""
 
-    def ask_competitor(self, competitor: "Competitor", limits: PlayerLimits) -> "Competitor":
+    def ask_competitor(self, competitor: Competitor, limits: PlayerLimits) -> Competitor:
         """Return a competitor with what its player declares, or with why it declares nothing."""
 
     def player_policy(self, command: Sequence[str], name: str) -> Policy:

@@ -13,8 +13,8 @@ import typer.main
 from bfenv import load_workload, write_swf
 from bfenv.cli import groups
 from bfenv.cli.app import app
+from judge_helpers.programs import FCFS
 from tests.cli.conftest import SWF
-from tests.players.programs import FCFS
 
 NOTICE = re.compile(
     r"bfenv: (compiling for the first use on this machine, .*|.* after [\d.]+ (s|min|h))"

@@ -10,7 +10,6 @@ from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.jobs import Outage
 from bfenv.core.partitions import traces_of_machines, with_partitions
 from bfenv.workloads.logs.records import PARTITION
-from bfenv_site.reports.variants import with_processors
 from tests.conftest import small_traces
 
 
@@ -87,7 +86,8 @@ def test_an_outage_takes_its_share_of_each_partition():
 
 
 def test_partitions_keep_their_shares_of_a_larger_machine():
-    larger = with_processors(three_jobs(), "+100%").trace
+    variants = pytest.importorskip("bfenv_site.reports.variants")
+    larger = variants.with_processors(three_jobs(), "+100%").trace
     assert bfenv.simulate(larger, "easy").start.tolist() == [0, 1, 2]
 
 

@@ -13,7 +13,6 @@ from bfenv.leaderboard.suite import SUITES
 from bfenv.leaderboard.task import Task, plan_rows
 from tests.leaderboard import sample_agents
 from tests.leaderboard.suites import SAMPLES, TINY
-from tests.players.programs import QUICK
 
 SMOKE = SUITES["smoke-v1"]
 
@@ -118,13 +117,13 @@ def test_bad_name(name):
 def test_trials(name):
     """An agent with trials is ranked among those; others are not."""
     task, *_ = plan_rows(TINY, [], [f"{name}:trial_limit=10min"])
-    assert task.trials and make_row(task, 60.0, False, QUICK).row.division == "trials"
+    assert task.trials and make_row(task, 60.0, False).row.division == "trials"
     without, *_ = plan_rows(TINY, [], [name])
-    assert make_row(without, 60.0, False, QUICK).row.division == "completion"
+    assert make_row(without, 60.0, False).row.division == "completion"
 
 
 def test_undeclared_trials():
     """The row of an agent that starts jobs for trials, and has not said so, fails."""
     task, *_ = plan_rows(TINY, [], ["random:trial_limit=1min"])
-    row = make_row(task._replace(trials=False), 60.0, False, QUICK).row
+    row = make_row(task._replace(trials=False), 60.0, False).row
     assert row.status == "failed" and "it starts jobs for trials" in row.error

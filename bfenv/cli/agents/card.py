@@ -1,4 +1,4 @@
-"""The commands `bfenv agents card` and `bfenv agents push`."""
+"""The command `bfenv agents card`."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, JobsOption, check_new, check_output_folder, option
+from bfenv.cli.options import ForceOption, JobsOption, check_new, option
 from bfenv.core.errors import BfenvError
 
 
@@ -61,34 +61,3 @@ def card(
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
     show.text(out)
-
-
-def push(
-    run: str = typer.Argument(..., metavar="RUN", help="Folder of `bfenv train`, or see above."),
-    to: Path = option(..., "DIR", "Folder to write; its name is the agent's."),
-    workload: str | None = option(None, "WORKLOAD", "Default: see above.", "--workload", "-w"),
-    episodes: int = option(16, "N", "Episodes to score the agent on.", min=1),
-    force: ForceOption = False,
-) -> None:
-    """Write an agent's folder for the Hugging Face Hub.
-
-    DIR gets README.md, whose metadata has the mean reward on the test split with its standard
-    deviation; agent.json, which opens without running code; and replay.mp4, the first episode
-    above EASY's on the same jobs (pip install 'bfenv[video]'). RUN may also be a card or
-    "agent:NAME".
-    The default of --workload is the first on the card. Nothing is uploaded: `hf upload
-    USER/NAME DIR` of huggingface_hub does that.
-
-    \b
-    Examples:
-      bfenv agents push run --to my-scheduler
-      bfenv agents push agent:network --to mine -w lublin:jobs=3000 --episodes 4
-    """
-    from bfenv.evaluation.hub import write_hub_folder
-
-    check_output_folder(to)
-    if to.exists():
-        check_new(to / "README.md", force)
-    with show.share_done("playing") as watch:
-        reward = write_hub_folder(run, to, workload, episodes, watch)
-    show.text(f"{to}: mean reward {reward}; to upload it: hf upload USER/{to.name} {to}")

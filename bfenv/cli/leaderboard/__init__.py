@@ -3,7 +3,7 @@
 import typer
 
 from bfenv.cli.groups import Group
-from bfenv.cli.leaderboard import bound, report, run, verify
+from bfenv.cli.leaderboard import report, run
 from bfenv.cli.options import Once
 
 app = typer.Typer(
@@ -20,5 +20,5 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-for command in (run.run, report.report, bound.bound, verify.verify):
+for command in (run.run, report.report):
     app.command(cls=Once)(command)

@@ -42,7 +42,7 @@ def advise(
 
     Args:
         forecaster: Of `bfenv_site.forecasts.forecast.forecaster_at`.
-        size, limit, user: As of `bfenv.forecast_starts`.
+        size, limit, user: As of `bfenv_site.forecast_starts`.
         job: The number of a waiting job, whose request counts instead.
 
     Returns:

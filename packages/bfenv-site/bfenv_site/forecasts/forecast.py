@@ -262,8 +262,8 @@ def forecast_starts(
             times of the log.
 
     Examples:
-        >>> import bfenv
-        >>> forecast = bfenv.forecast_starts("lublin:jobs=300", size=200, limit=3600, past=0)
+        >>> import bfenv_site
+        >>> forecast = bfenv_site.forecast_starts("lublin:jobs=300", size=200, limit=3600, past=0)
         >>> forecast.job, forecast.samples.shape
         (('new',), (1, 1000))
     """

@@ -75,7 +75,7 @@ def evaluate_forecasts(
     are for a job that waits at a random time.
 
     Args:
-        trace, policy, recorded, futures, past, seed, threads: As of `bfenv.forecast_starts`.
+        trace, policy, recorded, futures, past, seed, threads: As of `bfenv_site.forecast_starts`.
         moments: How many forecasts of each kind.
         regression: Whether to compare with gradient boosting, which needs scikit-learn.
         done: Called with the share of the moments that is done.

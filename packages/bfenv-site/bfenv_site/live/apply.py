@@ -289,7 +289,7 @@ class _Work:
         ranking.age_limit[0] = limit
         note_age_limit(history, limit)
         count_jobs(history, cluster, jobs, True, True)
-        if memory.scored[0]:
+        if memory.uses_expression[0]:
             program, columns = memory.queue.program, memory.queue.columns
             line = waiting(cluster)
             score_jobs(program, columns, history, cluster, jobs, line, ranking.number)

@@ -264,7 +264,7 @@ def forecaster_of_queue(
         history: A workload: an accounting log, for runtimes and arrivals. None for none.
         users: The file of `bfenv workloads import --users`, which tells the history's users by
             name.
-        policy, futures, seed, threads: As of `bfenv.forecast_starts`.
+        policy, futures, seed, threads: As of `bfenv_site.forecast_starts`.
 
     Raises:
         BfenvError: If a file cannot be read, jobs use more than the machine, or the history does

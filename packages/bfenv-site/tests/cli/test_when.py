@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-import bfenv
+import bfenv_site
 from bfenv_site.forecasts import rivals
 from bfenv_site.live.live_queue import forecaster_of_queue
 from site_helpers.queues import QUEUE
@@ -36,17 +36,17 @@ def rows_agree(rows, forecast):
 def test_same_as_the_call(run, site):
     """The command says what the Python call returns, for all jobs that wait and for a new one."""
     status, out, _ = run("when", "--log", site, "--at", "2d", *FEW, "-f", "json")
-    waiting = bfenv.forecast_starts(str(site), "2d", **OPTIONS)
+    waiting = bfenv_site.forecast_starts(str(site), "2d", **OPTIONS)
     assert status == 0 and len(waiting.job) > 1
     rows_agree(json.loads(out), waiting)
     own = ("--size", 20, "--limit", "4h")
     _, out, _ = run("when", "-w", site, "--at", "2d", *own, *FEW, "-f", "json")
-    new = bfenv.forecast_starts(str(site), "2d", size=20, limit=14400, **OPTIONS)
+    new = bfenv_site.forecast_starts(str(site), "2d", size=20, limit=14400, **OPTIONS)
     rows_agree(json.loads(out), new)
     number = waiting.job[1]
     _, out, _ = run("when", "-w", site, "--at", "2d", "--job", number, *FEW, "-f", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
-    one = bfenv.forecast_starts(str(site), "2d", jobs=[int(number)], **OPTIONS)
+    one = bfenv_site.forecast_starts(str(site), "2d", jobs=[int(number)], **OPTIONS)
     assert row["job"] == number and float(row["q0.5"]) == one.median[0]
 
 
@@ -55,7 +55,7 @@ def test_table(run, site, tmp_path):
     picture = tmp_path / "when.svg"
     words = ("when", "-w", site, "--at", "2d", *FEW, "--simulated", "-p", "fcfs", "--out", picture)
     status, out, _ = run(*words)
-    forecast = bfenv.forecast_starts(str(site), "2d", policy="fcfs", recorded=False, **OPTIONS)
+    forecast = bfenv_site.forecast_starts(str(site), "2d", policy="fcfs", recorded=False, **OPTIONS)
     assert status == 0 and "site at 2 d" in out and "under fcfs" in out
     names = re.findall(r"^ *([0-9]+) ", out, re.MULTILINE)
     assert names[: len(forecast.job)] == list(forecast.job)
@@ -75,7 +75,7 @@ def test_prometheus(run, site):
     """Each line of the exposition has a metric, its labels and a number."""
     _, out, _ = run("when", "-w", site, "--at", "2d", *FEW, "-f", "prometheus")
     lines = [line for line in out.splitlines() if not line.startswith("#")]
-    waiting = bfenv.forecast_starts(str(site), "2d", **OPTIONS)
+    waiting = bfenv_site.forecast_starts(str(site), "2d", **OPTIONS)
     assert lines[0] == f"bfenv_waiting_jobs {len(waiting.job)}"
     line = re.compile(
         r'bfenv_expected_wait_seconds\{policy="easy",processors="(\d+)",limit="(\d+)",'

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv_site
 from bfenv.core.jobs import Outage
 from bfenv_site.forecasts import known
 from bfenv_site.forecasts.advice import advise
@@ -40,7 +41,7 @@ def test_three_jobs(size, monkeypatch):
         return np.concatenate([cases, np.full((8, 1), 50)], axis=1)
 
     monkeypatch.setattr(known.rt, "sample_runtimes", all_cases)
-    forecast = bfenv.forecast_starts(trace, 5, size=size, limit=60, futures=8, past=0)
+    forecast = bfenv_site.forecast_starts(trace, 5, size=size, limit=60, futures=8, past=0)
     expected = sorted(sorted([a - 5, b - 5, c])[size - 1] for a, b, c in cases.tolist())
     assert forecast.samples.tolist() == [expected] and forecast.job == ("new",)
     assert forecast.plan.tolist() == [[295, 295, 300][size - 1]]
@@ -53,12 +54,12 @@ def test_three_jobs(size, monkeypatch):
 def test_first_job_of_all():
     """With no history, runtimes are only known to be below the limits, and a note says so."""
     trace = bfenv.make_trace([0, 50], [4, 4], [100, 60], 4, estimate=[1000, 60])
-    forecast = bfenv.forecast_starts(trace, jobs=[1])
+    forecast = bfenv_site.forecast_starts(trace, jobs=[1])
     assert forecast.time == 50 and forecast.plan.tolist() == [950]
     assert forecast.samples.min() > 0 and forecast.samples.max() <= 950
     assert abs(forecast.median[0] - 475) < 25  # all runtimes from 51 to 1,000 s are equally likely
     assert forecast.past == 0 and "no job has ended" in forecast.notes[0]
-    first = bfenv.forecast_starts(trace, 0, futures=3)
+    first = bfenv_site.forecast_starts(trace, 0, futures=3)
     assert first.job == ("0",) and first.samples.tolist() == [[0, 0, 0]]
 
 
@@ -74,7 +75,7 @@ def test_users():
         own = {"estimate": np.full(count + 1, 1500), "user": np.append(user, owner)}
         trace = bfenv.make_trace(*parts, 4, **own)
         # The last job but one runs; the last one starts when it ends, and then comes the new one.
-        forecast = bfenv.forecast_starts(trace, size=4, limit=1500, past=0, policy="fcfs")
+        forecast = bfenv_site.forecast_starts(trace, size=4, limit=1500, past=0, policy="fcfs")
         medians.append(forecast.median[0])
     assert medians[0] > 990 and medians[1] < 60 and medians[1] < medians[2] < medians[0] + 20
 
@@ -87,7 +88,7 @@ def test_luck_of_a_user():
     for owners in (np.zeros(8, int), np.arange(8)):
         user = np.append(np.zeros(42, int), owners)
         trace = bfenv.make_trace(submit, [1] * 50, runtime, 1, estimate=[900] * 50, user=user)
-        forecast = bfenv.forecast_starts(trace, size=1, limit=900, past=0, policy="fcfs")
+        forecast = bfenv_site.forecast_starts(trace, size=1, limit=900, past=0, policy="fcfs")
         spreads.append(np.diff(forecast.interval(0.5))[0, 0])
     assert spreads[0] > 2 * spreads[1] > 0
 
@@ -97,9 +98,9 @@ def test_outage_to_come():
     trace = bfenv.make_trace([0, 20], [2, 2], [100, 100], 4, estimate=[150, 300])
     trace = replace(trace, outages=(Outage(200, 5000, 4),))
     for recorded in (None, False):
-        long = bfenv.forecast_starts(trace, size=1, limit=300, past=0, recorded=recorded)
+        long = bfenv_site.forecast_starts(trace, size=1, limit=300, past=0, recorded=recorded)
         assert (long.samples == 4980).all() and long.plan.tolist() == [4980]
-        short = bfenv.forecast_starts(trace, size=1, limit=100, past=0, recorded=recorded)
+        short = bfenv_site.forecast_starts(trace, size=1, limit=100, past=0, recorded=recorded)
         assert (short.samples == 0).all()
 
 
@@ -107,10 +108,10 @@ def test_outage_to_come():
 def test_threads(policy):
     """Forecasts are equal bytes by any number of threads, also under a policy with trials."""
     options = {"policy": policy, "futures": 60, "past": 2}
-    one = bfenv.forecast_starts(LOG, threads=1, **options)
+    one = bfenv_site.forecast_starts(LOG, threads=1, **options)
     assert len(one.job) > 5 and one.samples[-1].std() > 0
-    assert same(one, bfenv.forecast_starts(LOG, threads=3, **options))
-    assert not same(one, bfenv.forecast_starts(LOG, seed=1, **options))
+    assert same(one, bfenv_site.forecast_starts(LOG, threads=3, **options))
+    assert not same(one, bfenv_site.forecast_starts(LOG, seed=1, **options))
 
 
 def test_nothing_later_is_read():
@@ -124,7 +125,7 @@ def test_nothing_later_is_read():
         LOG.jobs.submit, np.where(submitted, LOG.jobs.size, 64), runtime, 64,
         estimate=np.where(submitted, LOG.jobs.estimate, 10**6), user=LOG.jobs.user,
     )  # fmt: skip
-    one, two = (bfenv.forecast_starts(log, at, futures=50, past=20) for log in (LOG, other))
+    one, two = (bfenv_site.forecast_starts(log, at, futures=50, past=20) for log in (LOG, other))
     assert one.past > 20 and len(one.job) > 5 and same(one, two)
 
 
@@ -141,7 +142,7 @@ def test_nothing_later_is_read_of_a_log(tmp_path):
         path = tmp_path / f"{len(found)}" / "log.swf"
         path.parent.mkdir()
         bfenv.write_swf(trace, path, starts)
-        found.append(bfenv.forecast_starts(str(path), at, futures=50, past=20))
+        found.append(bfenv_site.forecast_starts(str(path), at, futures=50, past=20))
     queue = np.flatnonzero((LOG.jobs.submit <= at) & (schedule.start >= at))
     assert found[0].job == tuple(map(str, queue.tolist())) and same(*found)
 
@@ -246,7 +247,7 @@ def test_advice():
 def test_bad_input(options, message):
     """Each mistake is named."""
     with pytest.raises(bfenv.BfenvError, match=message):
-        bfenv.forecast_starts(LOG, **({"past": 0} | options))
+        bfenv_site.forecast_starts(LOG, **({"past": 0} | options))
 
 
 def test_dates(site, tmp_path):
@@ -257,9 +258,9 @@ def test_dates(site, tmp_path):
     dated = tmp_path / "dated.swf"
     dated.write_text("; TimeZoneString: Europe/Berlin\n" + without.read_text())
     options = {"size": 1, "limit": 60, "futures": 5, "past": 0}
-    berlin = bfenv.forecast_starts(str(dated), "2026-01-03 01:00", **options)
-    offset = bfenv.forecast_starts(str(without), "2026-01-03 00:00+00:00", **options)
-    duration = bfenv.forecast_starts(str(without), "2d", **options)
+    berlin = bfenv_site.forecast_starts(str(dated), "2026-01-03 01:00", **options)
+    offset = bfenv_site.forecast_starts(str(without), "2026-01-03 00:00+00:00", **options)
+    duration = bfenv_site.forecast_starts(str(without), "2d", **options)
     assert duration.time == berlin.time == offset.time == 2 * 86400
     with pytest.raises(bfenv.BfenvError, match="names no time zone: give the moment with an off"):
-        bfenv.forecast_starts(str(without), "2026-01-03 01:00", **options)
+        bfenv_site.forecast_starts(str(without), "2026-01-03 01:00", **options)

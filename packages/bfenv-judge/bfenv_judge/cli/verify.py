@@ -1,0 +1,141 @@
+"""The command `bfenv leaderboard verify`."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import typer
+
+from bfenv.analysis.formatting import compound_duration
+from bfenv.cli import options, show
+from bfenv.cli.options import FormatOption
+from bfenv.cli.show import Format
+from bfenv.core.durations import MINUTE
+from bfenv.core.text import counted, one_line
+
+if TYPE_CHECKING:
+    from bfenv.evaluation.row import Row
+    from bfenv_judge.verify import CheckResult
+
+TIMEOUT = 10 * MINUTE
+UNVERIFIED_STATUS = 3  # exit status
+
+
+def verify(
+    folder: options.LeaderboardArgument,
+    sample: int | None = options.option(
+        None, "N", "Run only N rows again, drawn at random.", min=0
+    ),
+    seed: int = options.option(0, "N", "Seed of --sample.", min=0),
+    workload: list[str] | None = options.option(
+        None,
+        "WORKLOAD",
+        "Of a suite of someone's own logs; repeat for several.",
+        "--workload",
+        "-w",
+    ),
+    trust: bool = typer.Option(
+        False, "--trust", help="Open saved models and run the programs of players."
+    ),
+    sandbox: options.SandboxOption = options.Sandbox.none,
+    timeout: int = options.duration_option(
+        TIMEOUT,
+        "--timeout",
+        f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]",
+        least=1,
+    ),
+    format: FormatOption = Format.table,
+) -> None:
+    """Check that the rows of a leaderboard are true.
+
+    The suite and its traces are compared with bfenv's own. Names must not imitate bfenv's own
+    policies and agents, which have no other code. Schedules that were kept are checked against the
+    machine, and their results are computed again from starts and ends. Rows are run again and must
+    have the same bytes, except for versions, commit and sandbox. Bounds are verified.
+
+    The exit status is 0 if every row was run again and all holds, and 1 if anything is wrong.
+    Otherwise it is 3: some rows were not run again, so their results are unverified, and it says
+    how many. A schedule that was kept does not show who made it. Rows whose code Python does not
+    find are not run again: read that code, and add its folder to PYTHONPATH.
+
+    \b
+    Examples:
+      bfenv leaderboard verify board
+      bfenv leaderboard verify board --sample 10
+      bfenv leaderboard verify board --trust --sandbox bwrap
+      bfenv leaderboard verify board --workload site.swf.gz
+    """
+    from bfenv_judge.verify import UNVERIFIED, WRONG
+    from bfenv_judge.verify import verify as check
+
+    if trust:
+        options.warn_of_root(sandbox)
+    verdicts: list[CheckResult] = []
+    limits = options.player_limits(sandbox)
+    with show.progress() as progress:
+        task = progress.add_task("verifying", total=None)
+        for verdict in check(
+            folder,
+            sample=sample,
+            seed=seed,
+            workloads=workload or (),
+            trust=trust,
+            timeout=timeout,
+            limits=limits,
+            waiting=lambda name: progress.update(
+                task, description=f"running {one_line(name)}"[:40]
+            ),
+            begin=lambda count: progress.update(task, total=count),
+        ):
+            verdicts.append(verdict)
+            progress.advance(task)
+    _print(verdicts, format)
+    found = {verdict.verdict for verdict in verdicts}
+    if WRONG in found or UNVERIFIED in found:
+        raise typer.Exit(1 if WRONG in found else UNVERIFIED_STATUS)
+
+
+def _print(verdicts: "list[CheckResult]", format: Format) -> None:
+    from bfenv_judge.verify import CHECKS, HOLDS, UNCHECKED, UNVERIFIED, WRONG
+
+    if format in (Format.json, Format.csv):
+        rows = [
+            {
+                "check": one.check,
+                "verdict": one.verdict,
+                "policy": "" if one.row is None else one.row.policy,
+                "workload": "" if one.row is None else one.row.workload,
+                "seed": "" if one.row is None else one.row.seed,
+                "reason": one.reason,
+            }
+            for one in verdicts
+        ]
+        show.rows(rows, format)
+        return
+    counts = Counter((one.check, one.verdict) for one in verdicts)
+    words = (HOLDS, WRONG, UNCHECKED, UNVERIFIED)
+    lines = []
+    for check in CHECKS:
+        reasons = dict.fromkeys(
+            one.reason for one in verdicts if (one.check, one.verdict) == (check, UNCHECKED)
+        )
+        numbers = [str(counts[check, word] or "") for word in words]
+        if any(numbers):
+            lines.append((check, *numbers, "; ".join(reasons)))
+    show.table(("check", *words, "why not checked"), lines, format, whole_names=True)
+    for result in verdicts:
+        if result.verdict == WRONG:
+            where = f"{_place(result.row)}: " if result.row else ""
+            show.lines([f"{result.check} {WRONG}: {where}{result.reason}"])
+    unverified: dict[str, list[Row]] = {}
+    for result in verdicts:
+        if result.verdict == UNVERIFIED and result.row:
+            unverified.setdefault(result.reason, []).append(result.row)
+    rows = len({result.row.key for result in verdicts if result.row})
+    for reason, (first, *others) in unverified.items():
+        where = f"such as {_place(first)}" if others else _place(first)
+        count = counted(1 + len(others), "row")
+        show.lines([f"results {UNVERIFIED}: {count} of {rows:,}, {where}: {reason}"])
+
+
+def _place(row: "Row") -> str:
+    return f"{row.policy} on {row.workload}, seed {row.seed}"

@@ -1,0 +1,322 @@
+"""Verify the rows of a leaderboard: run them again, and check all that they claim."""
+
+import json
+import math
+import os
+import random
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bfenv.agents.agent_names import read_agent
+from bfenv.agents.player import NOTES
+from bfenv.analysis.logged import LOGGED
+from bfenv.core.errors import BfenvError
+from bfenv.core.policy import TRIALS, division_of
+from bfenv.core.schedule import Schedule
+from bfenv.evaluation.row import KINDS, Row
+from bfenv.leaderboard.competitors import check_identity
+from bfenv.leaderboard.defaults import TIMEOUT
+from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.make_row import make_row, with_schedule
+from bfenv.leaderboard.replay import schedule_hash, schedule_of
+from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
+from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
+from bfenv.leaderboard.task import plan_rows
+from bfenv.parallel.worker_process import close_worker
+from bfenv_judge.leaderboard_bounds import check_bounds
+
+HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
+AS_KEPT = "its schedule was kept and gives its results, but it was not run again"
+CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
+
+
+class CheckResult(NamedTuple):
+    """What came of one check of a row, or of the whole folder."""
+
+    check: str  # one of CHECKS
+    verdict: str  # HOLDS, WRONG, UNCHECKED or UNVERIFIED
+    reason: str = ""
+    row: Row | None = None  # None: about the folder
+
+
+def verify(
+    folder: Path,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    workloads: Sequence[str] = (),
+    trust: bool = False,
+    timeout: float = TIMEOUT,
+    limits: PlayerLimits = DEFAULT,
+    waiting: Callable[[str], None] = lambda text: None,
+    begin: Callable[[int], None] = lambda rows: None,
+) -> Iterator[CheckResult]:
+    """Check a leaderboard's folder, which may come from anywhere.
+
+    The suite must be the one of its name, and every row on one of its traces. Names must be those
+    of bfenv's own policies and agents, or unlike them, and bfenv's own have no other code.
+    Schedules that were kept must be possible on the machine, and give all results of their rows.
+    Rows are run again, and must have the same bytes, except for versions, commit and sandbox.
+    Bounds must hold, and no policy that runs jobs to completion may be below them.
+
+    The results of a row are unverified if it was not run again: a schedule that was kept gives its
+    results, but does not show who made it.
+
+    * `folder`: as `bfenv leaderboard run --out` leaves it.
+    * `sample`, `seed`: Run only this many rows again, drawn at random with this seed; None for all.
+    * `workloads`: those of a suite of someone's own logs, see `suite_of`.
+    * `trust`: open saved models, and run the commands of players.
+    * `timeout`, `limits`: as in `run_suite`.
+    * `waiting`: called with the name of a competitor that is run again.
+    * `begin`: called with the number of verdicts to come.
+
+    Yields the verdict of each check, as soon as it is made. Raises BfenvError if the folder holds
+    no rows, or some that cannot be read.
+    """
+    leaderboard = read_leaderboard(folder, check_names=False)
+    rows = [*leaderboard.logged, *leaderboard.all_rows]
+    keys = [row.key for row in rows]
+    is_part = sample is not None and sample < len(keys)
+    drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
+    begin(2 + 3 * len(rows) + len(drawn))
+    suite: Suite | None = None
+    verdict = CheckResult("suite", HOLDS)
+    try:
+        suite = _find_suite(leaderboard, workloads)
+    except _MissingError as error:
+        verdict = CheckResult("suite", UNCHECKED, str(error))
+    except BfenvError as error:
+        verdict = CheckResult("suite", WRONG, str(error))
+    yield verdict
+    sources = {
+        _Place(entry.label, i, entry.trace(i).source): entry.trace(i).hash
+        for entry in (() if suite is None else suite.entries)
+        for i in range(suite.seeds if suite else 0)
+    }
+    limits = limits.hiding(folder / part for part in CONTENTS)
+    limits = limits.hiding(() if suite is None else suite.files)
+    if workloads:
+        leaderboard = _with_sources(leaderboard, sources)
+    rows = [*leaderboard.logged, *leaderboard.all_rows]
+    rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
+    known = {
+        row.key
+        for row in rows
+        if sources.get(_Place(row.workload, row.seed, row.source)) == row.workload_hash
+    }
+    try:
+        for row in rows:
+            is_known = row.key in known
+            yield _check_name(row)
+            yield _check_workload(row, suite, is_known)
+            schedule = _check_schedule(leaderboard, row, is_known)
+            yield schedule
+            again = CheckResult("run again", UNCHECKED)
+            if row.key in drawn:
+                waiting(row.policy)
+                again = _run_again(row, suite if is_known else None, trust, timeout, limits)
+                yield again
+            if again.verdict == UNCHECKED and schedule.verdict != WRONG:
+                kept = schedule.verdict == HOLDS
+                reason = AS_KEPT if kept else "neither was its schedule kept nor was it run again"
+                yield CheckResult("results", UNVERIFIED, reason, row)
+    finally:
+        close_worker()
+    yield _check_bounds(leaderboard, len(known) == len(rows))
+
+
+class _MissingError(BfenvError):
+    """What the suite is made from was not given."""
+
+
+def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
+    """Find the suite by its name, and check that the folder's file describes it.
+
+    Raises _MissingError if its workloads were not given. Raises BfenvError if it is unknown, or is
+    not what the file says.
+    """
+    name, file = leaderboard.suite, leaderboard.folder / "suite.json"
+    try:
+        described = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BfenvError(f"{file}: cannot be read: {error}") from error
+    if not name.startswith(OWN):
+        if workloads:
+            raise BfenvError(f"{name} has its own workloads: others do not belong to it")
+        suite = find_suite(name)
+    elif not workloads:
+        raise _MissingError("the workloads are someone's own: add them with --workload")
+    else:
+        suite = suite_of(workloads)
+        if suite.name != name:
+            raise BfenvError(f"with these workloads it is {suite.name}, not {name}")
+    if _without_places(described) != _without_places(suite.description()):
+        raise BfenvError(f"suite.json is not {name} of this version of bfenv")
+    return suite
+
+
+def _without_places(described: Any) -> Any:
+    """Return the description of a suite without the paths of its files, which differ by machine."""
+    if isinstance(described, dict):
+        parts = described.items()
+        return {
+            key: _without_places(value)
+            for key, value in parts
+            if key != "source" or not os.path.isabs(str(value))
+        }
+    if isinstance(described, list):
+        return [_without_places(each) for each in described]
+    return described
+
+
+class _Place(NamedTuple):
+    """Where a row was made, as it says."""
+
+    workload: str
+    seed: int
+    source: str
+
+
+def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Leaderboard:
+    """Let rows name the files that were given: theirs are those of another machine."""
+    places = {(place.workload, content): place.source for place, content in sources.items()}
+
+    def moved(rows: Iterable[Row]) -> list[Row]:
+        found = []
+        for row in rows:
+            source = places.get((row.workload, row.workload_hash), row.source)
+            command = row.command.replace(shlex.quote(row.source), shlex.quote(source))
+            found.append(replace(row, source=source, command=command))
+        return found
+
+    return leaderboard._replace(
+        rows=moved(leaderboard.rows),
+        failed=moved(leaderboard.failed),
+        logged=tuple(moved(leaderboard.logged)),
+    )
+
+
+def _check_name(row: Row) -> CheckResult:
+    """Check that a row is under the name of one of bfenv's own competitors, or under no such."""
+    try:
+        if row.kind == "log":
+            if row.policy != LOGGED or row.code is not None:
+                raise BfenvError(f"the row of a log is {LOGGED!r}, and has no code")
+            return CheckResult("name", HOLDS, "", row)
+        check_identity(row.kind, row.policy, row.code)
+    except BfenvError as error:
+        return CheckResult("name", WRONG, str(error), row)
+    return CheckResult("name", HOLDS, "", row)
+
+
+def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> CheckResult:
+    if suite is None:
+        return CheckResult("workload", UNCHECKED, "its suite is not known", row)
+    if not is_known:
+        reason = f"{row.source} with this content is not in {suite.name} with seed {row.seed}"
+        return CheckResult("workload", WRONG, reason, row)
+    return CheckResult("workload", HOLDS, "", row)
+
+
+def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> CheckResult:
+    """Check a schedule that was kept: against the machine, the row's hash and its results."""
+    if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
+        return CheckResult(
+            "schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row
+        )
+    if not is_known:
+        return CheckResult("schedule", UNCHECKED, "its workload is not known", row)
+    try:
+        schedule = schedule_of(leaderboard, row)
+    except BfenvError as error:
+        return CheckResult("schedule", WRONG, str(error), row)
+    if row.schedule_hash not in (None, schedule_hash(schedule)):
+        return CheckResult("schedule", WRONG, "it is not the schedule of the row", row)
+    made = _with_schedule(row, schedule)
+    names = _differences(row, made)
+    if not names:
+        return CheckResult("schedule", HOLDS, "", row)
+    field, _, metric = names[0].partition(".")
+    reason = f"{field} does not follow from the schedule"
+    if metric:
+        value, claim = (
+            "null" if (number := one.metrics.get(metric)) is None else f"{number:.6g}"
+            for one in (made, row)
+        )
+        reason = f"{metric} is {value}, the row says {claim}"
+    return CheckResult("schedule", WRONG, reason, row)
+
+
+def _with_schedule(row: Row, schedule: Schedule) -> Row:
+    """Compute again what follows from starts and ends: all results but what an agent notes.
+
+    A policy may have declared trials, and then have made none.
+    """
+    noted = {} if row.kind != "agent" else {name: row.metrics.get(name) for name in NOTES}
+    notes = {name: math.nan if value is None else value for name, value in noted.items()}
+    trials = bool((schedule.trial_end >= 0).any()) or row.division == TRIALS
+    frozen = FrozenTrace(row.source, row.jobs, row.workload_hash)
+    made = with_schedule(row, schedule, frozen, notes)
+    return replace(made, division=division_of(trials, schedule.trace))
+
+
+def _run_again(
+    row: Row, suite: Suite | None, trust: bool, timeout: float, limits: PlayerLimits
+) -> CheckResult:
+    check = "run again"
+    if suite is None:
+        return CheckResult(check, UNCHECKED, "its workload is not known", row)
+    if row.kind == "player" and not trust:
+        return CheckResult(check, UNCHECKED, "a command may do anything: add --trust", row)
+    try:
+        if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
+            return CheckResult(check, UNCHECKED, "a saved model may run any code: add --trust", row)
+        policies, agents, players = ([row.policy] * (row.kind == kind) for kind in KINDS)
+        plan = plan_rows(suite, policies, agents, players=players, limits=limits)
+    except BfenvError as error:
+        return CheckResult(check, UNCHECKED, str(error), row)
+    task = next((task for task in plan if task.key == row.key), None)
+    if task is None:
+        return CheckResult(check, WRONG, f"{suite.name} has no such row", row)
+    if task.code != row.code:
+        return CheckResult(check, UNCHECKED, "its code here is another one than the row's", row)
+    made = make_row(task, timeout, False, limits).row
+    names = _differences(row, made)
+    if not names:
+        return CheckResult(check, HOLDS, "", row)
+    reason = f"{names[0]} differs" + (f", and {len(names) - 1} more" if len(names) > 1 else "")
+    if row.versions != made.versions or row.commit != made.commit:
+        reason += "; the row was made by another version"
+    return CheckResult(check, WRONG, reason, row)
+
+
+def _differences(row: Row, made: Row) -> list[str]:
+    """Name the fields and metrics in which two rows differ, but for what made them."""
+    made = replace(made, versions=row.versions, commit=row.commit, sandbox=row.sandbox)
+    one, other = _flat(row), _flat(made)
+    return [
+        name
+        for name in one | other
+        if name not in one or name not in other or one[name] != other[name]
+    ]
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    """Return the fields of a row by name, those of its metrics one by one."""
+    fields = row.to_dict()
+    metrics = fields.pop("metrics", {})
+    return {f"metrics.{name}": value for name, value in metrics.items()} | fields
+
+
+def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> CheckResult:
+    if not are_known:
+        return CheckResult("bounds", UNCHECKED, "some workloads are not known")
+    try:
+        if check_bounds(leaderboard):
+            return CheckResult("bounds", HOLDS)
+    except BfenvError as error:
+        return CheckResult("bounds", WRONG, str(error))
+    return CheckResult("bounds", UNCHECKED, "there are none: see `bfenv leaderboard bound`")

@@ -1,0 +1,1 @@
+"""What the tests of bfenv-judge share: programs that play."""
