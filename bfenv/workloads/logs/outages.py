@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,7 +27,49 @@ def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[O
         begin, end, out = (int(text) for text in match.groups())
         if end > max(begin, origin) and out:
             found.append(Outage(max(begin - origin, 0), end - origin, min(out, processors)))
-    return tuple(sorted(found))
+    return united_outages(found, processors)[0]
+
+
+def united_outages(outages: Iterable[Outage], processors: int) -> tuple[tuple[Outage, ...], int]:
+    """Unite outages of the whole machine, and cut those of a part to what is left beside them.
+
+    Outages of a part that take more than the machine has at a time are one of the whole machine
+    then.
+
+    Args:
+        outages: In any order; of several at once, the processors add up.
+        processors: Of the machine.
+
+    Returns:
+        The outages by their begin, and how many of a part took more than the machine had.
+    """
+    outages = list(outages)
+    whole = [(one.begin, one.end) for one in outages if one.processors >= processors]
+    parts = [one for one in outages if one.processors < processors]
+    times = sorted({time for one in parts for time in (one.begin, one.end)})
+    cut: set[int] = set()
+    for begin, end in pairwise(times):
+        there = [i for i, one in enumerate(parts) if one.begin <= begin < one.end]
+        if sum(parts[i].processors for i in there) > processors:
+            whole.append((begin, end))
+            cut.update(there)
+    united: list[list[int]] = []
+    for begin, end in sorted(whole):
+        if united and begin <= united[-1][1]:
+            united[-1][1] = max(united[-1][1], end)
+        else:
+            united.append([begin, end])
+    found = [Outage(begin, end, processors) for begin, end in united]
+    for part in parts:
+        begin = part.begin
+        for first, last in united:
+            if first < part.end and last > begin:
+                if begin < first:
+                    found.append(Outage(begin, first, part.processors))
+                begin = max(begin, last)
+        if begin < part.end:
+            found.append(Outage(begin, part.end, part.processors))
+    return tuple(sorted(found)), len(cut)
 
 
 def outage_lines(outages: Iterable[Outage], origin: int) -> list[str]:

@@ -1,5 +1,6 @@
 """The command `bfenv when`."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, SeedOption, check_new, choices, duration_option, option
 from bfenv.core.errors import BfenvError
-from bfenv_site.defaults import PLANNER, SINFO, SQUEUE, TODAY
+from bfenv_site.defaults import SINFO, SQUEUE, TODAY
 
 if TYPE_CHECKING:
     from bfenv_site.forecasts.forecast import Forecaster, StartForecast
@@ -27,7 +28,10 @@ class WhenFormat(StrEnum):
 def when(
     log: str = option("lublin", "WORKLOAD", "Your log as SWF, or a name.", "--log", "-w"),
     at: str | None = option(
-        None, "TIME", "Now: 30d, or a date such as '2001-05-04 13:00'. Default: last submission."
+        None,
+        "TIME",
+        "Now: 30d, or a date such as '2001-05-04 13:00'. Default: last submission. With --squeue: "
+        "when it was printed.",
     ),
     size: int | None = option(None, "N", "Processors of a job that you submit now."),
     limit: int | None = duration_option(None, "--limit", "Its time limit, such as 4h.", least=1),
@@ -38,7 +42,8 @@ def when(
     policy: str | None = option(
         None,
         "POLICY",
-        "What the site runs. Default: easy, and conservative-replan with --squeue.",
+        "What the site runs. Default: easy. With --squeue: slurm if partitions have different "
+        "nodes, else conservative-replan.",
         "--policy",
         "-p",
     ),
@@ -59,6 +64,9 @@ def when(
     ),
     users: Path | None = option(
         None, "FILE", "With --history: the names of its users, of `bfenv workloads import --users`."
+    ),
+    maintenance: Path | None = option(
+        None, "FILE", "With --squeue: windows to come, lines of begin,end or begin,end,processors."
     ),
     evaluate: str | None = option(
         None, "WORKLOAD", "Measure instead how good forecasts are on this log."
@@ -125,8 +133,10 @@ def when(
         check_target(out)
         check_new(out, force)
     if squeue is None:
-        if sinfo or processors or history or users:
-            raise BfenvError("--sinfo, --processors, --history and --users are for --squeue")
+        if sinfo or processors or history or users or maintenance:
+            raise BfenvError(
+                "--sinfo, --processors, --history, --users and --maintenance are for --squeue"
+            )
         from bfenv_site.forecasts.forecast import forecaster_at
 
         with show.progress("share") as bar:
@@ -137,13 +147,13 @@ def when(
                 done=lambda share: bar.update(task, completed=share),
             )  # fmt: skip
     else:
-        if at is not None or recorded is not None:
-            raise BfenvError("--at, --recorded and --simulated are for a log, not for --squeue")
+        if recorded is not None:
+            raise BfenvError("--recorded and --simulated are for a log, not for --squeue")
         from bfenv_site.live.live_queue import forecaster_of_queue
 
         forecaster = forecaster_of_queue(
             squeue, sinfo=sinfo, processors=processors, history=history, users=users,
-            policy=policy or PLANNER, futures=futures, seed=seed,
+            policy=policy, at=at, maintenance=maintenance, futures=futures, seed=seed,
         )  # fmt: skip
     if format is WhenFormat.prometheus:
         from bfenv_site.forecasts.when_text import prometheus_text
@@ -174,6 +184,7 @@ def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenForm
 
     if format is not WhenFormat.text:
         show.rows(forecast_rows(forecast), show.Format(format))
+        show.lines((f"bfenv: {note}" for note in forecast.notes), sys.stderr)
         return
     when = "" if forecaster.live else f" at {moment(forecast.time)}"
     title = f"{forecaster.name}{when}, under {forecast.policy}"

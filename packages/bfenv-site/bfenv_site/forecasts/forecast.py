@@ -1,7 +1,7 @@
 """When jobs will start: a distribution, from futures of the machine under the site's own policy."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -127,6 +127,7 @@ class Forecaster:
     live: Mapping[int, Asked] | None = None  # the jobs of a live queue, by number
     planner: Policy | None = None  # see `sample_waits`
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)  # reasons of jobs without a forecast
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
         """Forecast the start of a job that is submitted now.
@@ -153,7 +154,9 @@ class Forecaster:
         queue = self.known.queue
         if jobs is None:
             if not len(queue):
-                raise BfenvError("no job waits now: ask for a new one by its size and limit")
+                notes = f" ({'; '.join(self.notes)})" if self.left_out else ""
+                what = "no job waits for processors now" if self.left_out else "no job waits now"
+                raise BfenvError(f"{what}{notes}: ask for a new one by its size and limit")
             return self.of(self.known.machine, queue)
         return self.of(self.known.machine, np.array([self.number(job) for job in jobs]))
 
@@ -167,7 +170,9 @@ class Forecaster:
             named = {one.name: number for number, one in self.live.items()}
             number = named.get(str(job), -1)
             if number not in self.known.queue:
-                raise BfenvError(f"job {job} does not wait in {self.name}")
+                why = self.left_out.get(str(job))
+                what = f"has no forecast, because of {why}" if why else "does not wait"
+                raise BfenvError(f"job {job} {what} in {self.name}")
             return number
         number = int(job) if str(job).isdecimal() else -1
         if number not in self.known.queue:

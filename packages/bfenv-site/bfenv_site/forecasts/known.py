@@ -26,6 +26,7 @@ from bfenv_site.futures.arrivals import sample_arrivals
 from bfenv_site.futures.futures import KnownMachine, cluster_at, known_machine, run_futures
 from bfenv_site.slurm.live import planned_starts
 
+UNLIMITED = 10 * 365 * DAY  # seconds, the limit of a job that never ends by limits
 MOST_DAYS = 14  # for which jobs arrive in a future
 SPARE = 64  # how many jobs you may ask for that are not in the log
 
@@ -102,7 +103,9 @@ def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
 def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Known:
     """Return what is known of a machine and its outages, before the starts of a pass."""
     count = int(cluster.state[NEXT_JOB])
-    requests = np.pad(np.stack(jobs)[:, :count], ((0, 0), (0, SPARE)), mode="edge")
+    last = jobs if count else np.array([[0], [1], [DAY], [-1], [0], [0]])  # a job like any other
+    spare = np.repeat(np.stack(last)[:, max(count, 1) - 1 : max(count, 1)], SPARE, axis=1)
+    requests = np.concatenate([np.stack(jobs)[:, :count], spare], axis=1)
     ended = rt.ended_jobs(cluster)
     runtime = np.zeros(count, dtype=np.int64)
     runtime[ended] = cluster.end[ended] - cluster.start[ended]
@@ -141,13 +144,14 @@ def sample_waits(
         futures: How many futures.
         seed: Of all random numbers.
         threads: See `run_futures`.
-        planner: The policy `slurm` on a live queue, whose map is the plan by limits. None for a
-            run of PLANNER.
+        planner: The policy `slurm` on a live queue, whose map is the plan by limits, or with
+            outages to come its run. None for a run of PLANNER.
     """
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))
     ran = rt.known_runtimes(machine.cluster, jobs, chosen)
-    runtime = rt.sample_runtimes(known.history, jobs, chosen, ran, generator, futures)
+    likely = jobs._replace(estimate=_likely_limits(jobs.estimate, ran))
+    runtime = rt.sample_runtimes(known.history, likely, chosen, ran, generator, futures)
     for user in np.unique(jobs.user[jobs.user >= 0]):  # its jobs are all short or all long
         own = np.flatnonzero(jobs.user == user)
         runtime[:, own] = np.sort(runtime[:, own], axis=0)[generator.permutation(futures)]
@@ -156,10 +160,13 @@ def sample_waits(
     runtime[:, is_outage] = estimate[is_outage]
     place = places(machine.job, asked)
     options: dict[str, Any] = {"outages": known.outages, "threads": threads}
-    if planner is not None:
+    if planner is not None and known.outages:
+        plan = run_futures(planner, machine, estimate[None], place, **options)[0]
+    elif planner is not None:
         plan = planned_starts(planner, machine)[place]
     else:
         plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    plan = np.where(plan < time + UNLIMITED // 2, plan, FOREVER)
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
     mine = np.full(len(known.runtime), -1)
     own = np.flatnonzero((machine.job >= 0) & ~is_outage)
@@ -173,6 +180,18 @@ def sample_waits(
         policy, machine, runtime, place, arrivals=arrivals, users=users, seed=seed[0], **options
     )
     return Waits(np.sort(_waits(starts.T, time), axis=1), _waits(plan, time))
+
+
+def _likely_limits(limit: np.ndarray, ran: np.ndarray) -> np.ndarray:
+    """Return limits from which runtimes are sampled, (k,) int64 seconds.
+
+    A job without a limit counts with the longest limit of the others, or with twice the time that
+    it has run if that is more.
+    """
+    is_endless = limit >= UNLIMITED
+    longest = max(int(limit[~is_endless].max(initial=0)), DAY if is_endless.any() else 0)
+    likely: np.ndarray = np.where(is_endless, np.maximum(longest, 2 * ran), limit)
+    return likely
 
 
 def places(job: np.ndarray, asked: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from bfenv.core.cluster import PROCESSORS
 from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration
 from bfenv.core.jobs import ESTIMATE
 from bfenv_site.forecasts.forecast import Forecaster, StartForecast
+from bfenv_site.forecasts.known import UNLIMITED
 from bfenv_site.forecasts.past_forecasts import log_scale
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def forecast_rows(forecast: StartForecast) -> list[dict[str, Any]]:
             "time": forecast.time,
             "policy": forecast.policy,
             "processors": int(forecast.size[i]),
-            "limit": int(forecast.limit[i]),
+            "limit": int(forecast.limit[i]) if forecast.limit[i] < UNLIMITED else None,
             "waited": int(forecast.waited[i]),
             "plan": float(forecast.plan[i]),
             **{f"q{level:g}": float(quantiles[i, k]) for k, level in enumerate(LEVELS)},
@@ -57,7 +58,7 @@ def forecast_lines(forecast: StartForecast) -> list[tuple[str, ...]]:
         (
             job,
             f"{forecast.size[i]:,}",
-            format_duration(forecast.limit[i]),
+            format_duration(forecast.limit[i]) if forecast.limit[i] < UNLIMITED else "none",
             format_duration(forecast.waited[i]),
             _wait(median[i]),
             f"{_wait(low[i])} to {_wait(high[i])}",
@@ -80,7 +81,8 @@ def prometheus_text(forecaster: Forecaster) -> str:
     """
     known = forecaster.known
     processors = int(known.machine.cluster.state[PROCESSORS])
-    longest = int(known.requests[ESTIMATE].max())
+    limits = known.requests[ESTIMATE]
+    longest = int(limits[limits < UNLIMITED].max(initial=DAY))
     sizes = sorted({max(1, processors >> (2 * i)) for i in range(SIZE_CLASSES)})
     name = "bfenv_expected_wait_seconds"
     lines = [

@@ -76,6 +76,7 @@ class Partition(NamedTuple):
     wanted: list[str]  # the same in the wanted order
     lift: dict[str, int]  # by how much each is to be lifted
     left_alone: list[str]  # waiting jobs whose Nice someone else set
+    left_out: dict[str, int]  # jobs that wait for something other than processors, by the reason
     age_limit: int | None  # seconds, of the guard
 
 
@@ -198,6 +199,9 @@ class _Work:
         """Read the queue; note the jobs that ended, are gone, or have another Nice by now."""
         text = _ask("squeue", "-h", "-t", "all", "-o", QUEUE_FORMAT).stdout
         snapshot = snapshot_of("squeue", text.splitlines())
+        wait = {entry.name for entry in snapshot.entries}  # tasks of an array are lifted together
+        apart = [entry for entry in snapshot.apart if entry.name not in wait]
+        snapshot = snapshot._replace(apart=apart)
         self.ended |= {(each.name, each.start): each for each in snapshot.ended}
         for old in list(self.ended)[:-REMEMBERED]:
             del self.ended[old]
@@ -251,7 +255,8 @@ class _Work:
             lift = {each.name: -value for each, value in wanted.items() if value}
             alone = [each.name for each in waits if each not in wanted]
             theirs, mine = ([each.name for each in a[: self.depth]] for a in (slurm, in_order))
-            found.append(Partition(name, theirs, mine, lift, alone, limit))
+            reasons = Counter(e.reason for e in snapshot.apart if _partition(e) == name)
+            found.append(Partition(name, theirs, mine, lift, alone, dict(reasons), limit))
         return found, {entry: value for entry, value in nice.items() if value != entry.nice}
 
     def in_order(

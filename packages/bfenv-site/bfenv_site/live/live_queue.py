@@ -9,39 +9,50 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import bfenv_site.live.reasons as rs
 from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer
-from bfenv.core.durations import MINUTE, parse_duration
+from bfenv.core.durations import DAY, MINUTE, parse_duration
 from bfenv.core.errors import BfenvError, WorkloadError
-from bfenv.core.jobs import Jobs
+from bfenv.core.jobs import Jobs, Outage
 from bfenv.core.policy import Policy
 from bfenv.core.text import counted
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at
+from bfenv.workloads.logs.outages import united_outages
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.text import read_json, read_lines
+from bfenv.workloads.logs.times import read_time, rounded
 from bfenv_site.defaults import PLANNER, SINFO, SQUEUE
 from bfenv_site.forecasts.forecast import FUTURES, Asked, Forecaster, joined
-from bfenv_site.forecasts.known import what_is_known
+from bfenv_site.forecasts.known import UNLIMITED, what_is_known
 from bfenv_site.futures.futures import cluster_at
-from bfenv_site.slurm.live import is_slurm, on_live_queue
+from bfenv_site.logs.outage_files import windows_of
+from bfenv_site.slurm.conf import expand_names
+from bfenv_site.slurm.live import is_slurm, knows_partitions, on_live_queue
 
 FIELDS = 13  # of a line of squeue
 RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
-SUSPENDED = "SUSPENDED"  # a job that has a place on its nodes, but whose processors others may use
-WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", SUSPENDED}
+WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", rs.SUSPENDED}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
-APART = ("JobHeld", "Dependency", "BeginTime", "Reservation", SUSPENDED)  # how their reasons begin
-ENDLESS = {"UNLIMITED", "INFINITE", "NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}
-LOST = re.compile("down|drained|fail|maint|inval|unk|power|reboot|future")  # states of nodes
-DEFAULT_LIMIT = 86_400  # seconds, where no job has a limit
+ENDLESS = {"UNLIMITED", "INFINITE"}
+NO_LIMIT = {"NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}  # there is one, and it is not said
+DEFAULT_LIMIT = DAY  # seconds, where no job has a limit
+# States of nodes, as sinfo's %T begins: with what runs on them they are lost, or they run what they
+# have and take nothing new. A flag behind the state says the same of an idle or allocated node.
+LOST = re.compile(
+    r"(?!powered|powering_up)(down|drained|fail|maint|inval|unk|future|error|perfctrs)"
+)
+DRAINING = re.compile(r"drain|drng|reserved|resv|reboot|blocked|power(ing)?_?down|no_respond")
+LOST_FLAGS, DRAINING_FLAGS = "$", "*%!@^"  # maintenance; no answer, powers down, reboots
 INTEGER = re.compile(r"-?\d+$")
-TASKS = re.compile(r"\[([0-9,:-]+)(?:%[0-9]+)?\]")
+TASKS = re.compile(r"\[([0-9,:-]+)(?:%([0-9]+))?\]")
 
 
 class Entry(NamedTuple):
@@ -51,7 +62,7 @@ class Entry(NamedTuple):
     user: str
     runs: bool
     size: int  # processors
-    limit: int  # seconds; 0 if it has none
+    limit: int  # seconds; 0 if it is not known, UNLIMITED if there is none
     submit: int  # seconds since 1970, as are the others
     start: int  # -1 if it waits
     priority: int
@@ -60,6 +71,12 @@ class Entry(NamedTuple):
     nodes: str = ""  # as Slurm lists them
     nice: int = 0
     end: int = -1  # -1 if it has not ended
+    most_tasks: int = 0  # of the array that may run at once; 0 for no limit
+
+    @property
+    def array(self) -> str:
+        """The number of the job, or of the array that it is of."""
+        return self.name.partition("_")[0]
 
 
 def number_of(entry: Entry) -> tuple[int, ...]:
@@ -72,46 +89,85 @@ class Snapshot(NamedTuple):
 
     time: int  # seconds since 1970
     entries: list[Entry]  # that run, or wait for nothing but processors
-    apart: list[Entry]  # others that wait, or are suspended
+    apart: list[Entry]  # others that wait, or are suspended; the reason is its name
     ended: list[Entry]  # that have run and are still known to Slurm
+    has_clock: bool = True  # the time is that of Slurm, not of the last event
 
 
-def read_squeue(path: str | os.PathLike[str]) -> Snapshot:
+def read_squeue(path: str | os.PathLike[str], maintenance: bool = False) -> Snapshot:
     """Read what `squeue --json`, or the command SQUEUE, has printed.
+
+    Args:
+        path: The file.
+        maintenance: Whether jobs that wait for the end of maintenance wait for processors, because
+            its windows are known.
 
     Raises:
         BfenvError: If the file is neither, a time has no time zone, or there is no job.
     """
     lines, _ = read_lines(path)
     if not "".join(lines).lstrip().startswith("{"):
-        return snapshot_of(path, lines)
+        return snapshot_of(path, lines, maintenance)
     content, _ = read_json(path)
     jobs = content.get("jobs") if isinstance(content, dict) else None
     if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
         raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
     found = [_from_json(path, job) for job in jobs]
-    return _snapshot(path, found, _amount(content.get("last_update")))
+    return _snapshot(path, found, _amount(content.get("last_update")), maintenance)
 
 
-def snapshot_of(where: Any, lines: Iterable[str]) -> Snapshot:
+def snapshot_of(where: Any, lines: Iterable[str], maintenance: bool = False) -> Snapshot:
     """Return what lines of the command SQUEUE say; `where` they are from is for messages.
 
     Raises BfenvError as `read_squeue` does.
     """
-    return _snapshot(where, [_from_line(where, i, line) for i, line in enumerate(lines, 1)], 0)
+    found = [_from_line(where, i, line) for i, line in enumerate(lines, 1)]
+    return _snapshot(where, found, 0, maintenance)
 
 
-def _snapshot(where: Any, found: list[tuple[Entry, int, int] | None], last: int) -> Snapshot:
+def _snapshot(
+    where: Any, found: list[tuple[Entry, int, int] | None], last: int, maintenance: bool = False
+) -> Snapshot:
+    """Sort jobs by what they wait for; see `reasons` for those that wait for processors.
+
+    * `found`: each with its number of tasks, and the time on Slurm's clock or 0.
+    * `last`: the time on Slurm's clock, or 0.
+    * `maintenance`: whether maintenance windows are known, so that no job waits for them unseen.
+    """
+    there = [one for one in found if one is not None]
+    has_clock = last > 0 or any(time for _, _, time in there)
+    running = Counter(entry.array for entry, _, _ in there if entry.runs)
     entries: list[Entry] = []
     apart: list[Entry] = []
     ended: list[Entry] = []
-    for entry, count, time in filter(None, found):
+    for entry, count, time in there:
         last = max(last, time, entry.submit, entry.start)
-        if not entry.runs and entry.priority == 0 and not entry.reason.startswith(APART):
-            entry = entry._replace(reason="JobHeld")  # such as "launch failed requeued held"
-        is_apart = not entry.runs and entry.reason.startswith(APART)
-        (ended if entry.end >= 0 else apart if is_apart else entries).extend([entry] * count)
-    return Snapshot(last, entries, apart, ended)
+        if entry.runs or entry.end >= 0:
+            (ended if entry.end >= 0 else entries).append(entry)
+            continue
+        reason = _reason_apart(entry, maintenance)
+        if entry.most_tasks and reason in ("", rs.ARRAY_LIMIT):
+            free = max(0, min(count, entry.most_tasks - running[entry.array]))
+            running[entry.array] += free
+            entries += [entry] * free
+            apart += [entry._replace(reason=rs.ARRAY_LIMIT)] * (count - free)
+        elif reason:
+            apart += [entry._replace(reason=reason)] * count
+        else:
+            entries += [entry] * count
+    return Snapshot(last, entries, apart, ended, has_clock)
+
+
+def _reason_apart(entry: Entry, maintenance: bool) -> str:
+    """Return for what a job waits other than processors; "" if it waits for these alone."""
+    if entry.reason == rs.SUSPENDED:
+        return rs.SUSPENDED
+    if rs.is_for_processors(entry.reason) or (maintenance and rs.is_maintenance(entry.reason)):
+        return "" if entry.priority else rs.HELD
+    name = rs.reason_name(entry.reason)
+    if entry.priority == 0 and name.lower() in ("job", "launch"):  # a description: requeued, held
+        return rs.HELD
+    return name
 
 
 def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | None:
@@ -129,18 +185,24 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     runs = state in RUNS
     start = submit if start == "N/A" else start  # it is being requeued, and still has its nodes
     began = _instant(where, start) if runs or has_ended else -1
-    seconds, elapsed = (  # INVALID if the clock here is behind Slurm's
-        0 if text.upper() in ENDLESS else parse_duration(text, WorkloadError)
-        for text in (limit, ran)
-    )
+    seconds, elapsed = map(_limit, (limit, ran))  # INVALID if the clock here is behind Slurm's
     entry = Entry(
         name, user, runs, _whole(where, size), seconds, _instant(where, submit), began,
-        _whole(where, priority), SUSPENDED if state == SUSPENDED else reason, partition, nodes,
-        int(nice) if INTEGER.match(nice) else 0,
+        _whole(where, priority), rs.SUSPENDED if state == rs.SUSPENDED else reason, partition,
+        nodes, int(nice) if INTEGER.match(nice) else 0,
     )  # fmt: skip
     if has_ended:
         return entry._replace(end=began + elapsed), 1, 0
-    return entry, _tasks(name), began + elapsed if state == "RUNNING" else 0
+    count, most = _tasks(name)
+    is_clock = state == "RUNNING" and ran.upper() not in NO_LIMIT
+    return entry._replace(most_tasks=most), count, began + elapsed if is_clock else 0
+
+
+def _limit(text: str) -> int:
+    """Return the seconds of a limit; 0 if it is not said, UNLIMITED if there is none."""
+    if text.upper() in ENDLESS:
+        return UNLIMITED
+    return 0 if text.upper() in NO_LIMIT else parse_duration(text, WorkloadError)
 
 
 def _whole(where: str, text: str) -> int:
@@ -157,17 +219,20 @@ def _instant(where: str, text: str) -> int:
     return int(text)
 
 
-def _tasks(text: str) -> int:
-    """Return the number of jobs in an entry, which is 3 for "7_[0-2%4]"."""
+def _tasks(text: str) -> tuple[int, int]:
+    """Return the number of jobs in an entry and how many may run at once, or 0.
+
+    These are 3 and 4 for "7_[0-2%4]".
+    """
     match = TASKS.search(text)
     if match is None:
-        return 1
+        return 1, 0
     count = 0
     for part in match[1].split(","):
         span, _, step = part.partition(":")
         first, _, last = span.partition("-")
         count += len(range(int(first), int(last or first) + 1, int(step or 1)))
-    return count
+    return count, int(match[2] or 0)
 
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
@@ -181,15 +246,22 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     if size < 1:
         raise WorkloadError(f"{path}: job {name} has no number of cpus")
     runs, string = state in RUNS, str(job.get("array_task_string") or "")
-    held = "JobHeld" if job.get("hold") else str(job.get("state_reason") or "")
-    held = SUSPENDED if state == SUSPENDED else held
+    reason = rs.HELD if job.get("hold") else str(job.get("state_reason") or "")
+    reason = rs.SUSPENDED if state == rs.SUSPENDED else reason
+    limit = job.get("time_limit")
+    is_endless = isinstance(limit, dict) and bool(limit.get("infinite"))
+    count, most = 1, 0
+    if string:
+        name = f"{array or name}_[{string.strip('[]')}]"
+        count, most = _tasks(name)
     entry = Entry(
         name, str(job.get("user_name") or ""), runs, size,
-        MINUTE * _amount(job.get("time_limit")), _amount(job.get("submit_time")),
-        _amount(job.get("start_time")) if runs else -1, _amount(job.get("priority")), held,
+        UNLIMITED if is_endless else MINUTE * _amount(limit), _amount(job.get("submit_time")),
+        _amount(job.get("start_time")) if runs else -1, _amount(job.get("priority")), reason,
         str(job.get("partition") or ""), str(job.get("nodes") or ""), _amount(job.get("nice")),
+        most_tasks=most or _amount(job.get("array_max_tasks")),
     )  # fmt: skip
-    return entry, _tasks(f"[{string.strip('[]')}]") if string else 1, 0
+    return entry, count, 0
 
 
 def _amount(value: Any, default: int = 0) -> int:
@@ -204,14 +276,15 @@ class Node(NamedTuple):
 
     name: str
     size: int  # processors
-    is_up: bool
+    is_up: bool  # it takes new jobs
     partitions: tuple[str, ...]
+    is_lost: bool = False  # jobs on it hold nothing that others could have
 
 
 def read_sinfo(path: str | os.PathLike[str]) -> list[Node]:
     """Return the nodes, from what the command SINFO has printed.
 
-    A node that drains while jobs run on it is up.
+    A node that drains is not up, and not lost either: it runs the jobs that it has.
 
     Raises:
         BfenvError: If the file is something else.
@@ -233,8 +306,11 @@ def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
             raise WorkloadError(f"{where}, line {number}: not four fields; print it with {SINFO}")
         name, size, state, partition = fields
         others = nodes[name].partitions if name in nodes else ()
-        is_up, count = LOST.match(state.lower()) is None, _whole(f"{where}, line {number}", size)
-        nodes[name] = Node(name, count, is_up, (*others, partition))
+        state, count = state.lower(), _whole(f"{where}, line {number}", size)
+        is_lost = LOST.match(state) is not None or state[-1:] in tuple(LOST_FLAGS)
+        drains = DRAINING.match(state) is not None or state[-1:] in tuple(DRAINING_FLAGS)
+        is_up = not is_lost and not drains
+        nodes[name] = Node(name, count, is_up, (*others, partition.rstrip("*")), is_lost)
     return list(nodes.values())
 
 
@@ -245,74 +321,95 @@ def forecaster_of_queue(
     processors: int | None = None,
     history: str | None = None,
     users: str | os.PathLike[str] | None = None,
-    policy: str | Policy = PLANNER,
+    policy: str | Policy | None = None,
+    at: str | int | None = None,
+    maintenance: str | os.PathLike[str] | None = None,
     futures: int = FUTURES,
     seed: int = 0,
     threads: int | None = None,
 ) -> Forecaster:
     """Prepare forecasts from a snapshot of a queue.
 
-    Jobs that are held, suspended, or wait for a dependency, a begin time or a reservation, are left
-    out. The others keep Slurm's order, by priority. There is no correction by earlier forecasts.
-    The plan by limits is the map of Slurm's backfill, as `squeue --start` shows it.
+    Jobs that wait for something other than processors are left out, and counted by their reason
+    (`bfenv.site.reasons`). So are tasks that their array does not allow to run yet, jobs on lost
+    nodes, and jobs that the nodes of their partitions have no room for. The others keep Slurm's
+    order, by priority. Processors of nodes that drain are for the jobs that they run. There is no
+    correction by earlier forecasts. The plan by limits is the map of Slurm's backfill, as
+    `squeue --start` shows it; with maintenance, a run of the policy with limits for runtimes.
 
     Args:
         squeue: What `squeue --json`, or the command SQUEUE, has printed.
-        sinfo: What the command SINFO has printed, for the processors of the nodes that are up.
+        sinfo: What the command SINFO has printed, for nodes and partitions.
         processors: How many the machine has, if there is no `sinfo`; None for as many as the
             history says.
         history: A workload: an accounting log, for runtimes and arrivals. None for none.
         users: The file of `bfenv workloads import --users`, which tells the history's users by
             name.
-        policy, futures, seed, threads: As of `bfenv_site.forecast_starts`.
+        policy: The scheduler. None for `slurm` if sinfo names partitions of different nodes, and
+            PLANNER otherwise.
+        at: When the snapshot was taken, in seconds since 1970 or as a date with an offset. None for
+            what its clock says.
+        maintenance: A file of maintenance windows, see `windows_of`.
+        futures, seed, threads: As of `bfenv_site.forecast_starts`.
 
     Raises:
-        BfenvError: If a file cannot be read, jobs use more than the machine, or the history does
-            not say when it began.
+        BfenvError: If a file cannot be read, there is no `sinfo` and jobs use more than the
+            machine, or the history does not say when it began.
     """
-    snapshot = read_squeue(squeue)
-    if not snapshot.entries:
+    snapshot = read_squeue(squeue, maintenance is not None)
+    if not snapshot.entries and not snapshot.apart:
         raise WorkloadError(f"{squeue}: no job runs or waits")
     trace = None if history is None else load_workload(history)
-    nodes = [] if sinfo is None else [node for node in read_sinfo(sinfo) if node.is_up]
+    every = [] if sinfo is None else read_sinfo(sinfo)
+    nodes = [node for node in every if node.is_up]
     if sinfo is not None:
         processors = sum(node.size for node in nodes)
+        if not processors:
+            raise BfenvError(f"{sinfo}: no node takes jobs")
     elif processors is None:
         if trace is None:
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
         processors = trace.processors
     check_integer("processors", processors, 1)
-    used = sum(entry.size for entry in snapshot.entries if entry.runs)
-    if used > processors:
-        raise BfenvError(
-            f"{squeue}: running jobs use {used:,} processors of a machine that has {processors:,}"
-        )
-    apart = Counter(why for one in snapshot.apart for why in APART if one.reason.startswith(why))
-    notes = [
+    snapshot, notes = _at(snapshot, at, squeue)
+    fitting, left_out = on_nodes(snapshot.entries, every, processors)
+    left_out = [*snapshot.apart, *left_out]
+    reasons = Counter(entry.reason for entry in left_out)
+    notes += [
         f"left out, because of {reason}: {counted(count, 'job')}"
-        for reason, count in sorted(apart.items())
+        for reason, count in sorted(reasons.items())
     ]
+    used = sum(entry.size for entry in fitting if entry.runs)
+    if used > processors:
+        what = f"running jobs use {used:,} processors of a machine that has {processors:,}"
+        if sinfo is None:
+            raise BfenvError(f"{squeue}: {what}")
+        notes.append(what)
+    if policy is None:
+        sets = {part: {n.name for n in nodes if part in n.partitions} for part in _parts(nodes)}
+        policy = "slurm" if len({frozenset(names) for names in sets.values()}) > 1 else PLANNER
+    else:
+        notes += _partition_note(find_policy(policy), nodes)
     origin, numbers = 0, dict[str, int]()
     past, start, runtime = np.zeros((6, 0), dtype=np.int64), np.zeros(0, np.int64), None
+    zone = None
     if trace is not None:
         begin = date_at(trace, 0)
         if begin is None:
             raise BfenvError(f"{trace.name} does not say when it began: it cannot be a history")
-        origin = round(begin.timestamp())
+        origin, zone = round(begin.timestamp()), begin.tzinfo
         ended = trace.jobs.submit + trace.runtime <= snapshot.time - origin
         past, runtime = trace.requests[:, ended], trace.runtime[ended]
         start = past[0]
         if users is not None and trace.records is not None:
             numbers = _user_numbers(users, trace.records[:, USER], trace.jobs.user)
-    fitting = [entry for entry in snapshot.entries if entry.size <= processors]
-    if len(fitting) < len(snapshot.entries):
-        count = counted(len(snapshot.entries) - len(fitting), "job")
-        notes.append(f"left out, because larger than what is up: {count}")
-    own, first, endless = _requests(fitting, snapshot.time, numbers, past[2])
-    if endless:
+    own, first, unknown = _requests(fitting, snapshot.time, numbers, past[2])
+    if unknown:
         notes.append(
-            f"taken as long as the longest, for want of a limit: {counted(endless, 'job')}"
+            f"taken as long as the longest, for want of a limit: {counted(unknown, 'job')}"
         )
+    if endless := sum(entry.limit == UNLIMITED for entry in fitting):
+        notes.append(f"without a limit, so without an end by limits: {counted(endless, 'job')}")
     own[0] -= origin
     order = np.argsort(np.append(past[0], own[0]), kind="stable")
     place = np.argsort(order)[past.shape[1] :]
@@ -321,7 +418,16 @@ def forecaster_of_queue(
     over = np.full(own.shape[1], -1)
     end = np.append(over[:0] if runtime is None else start + runtime, over)[order]
     now = snapshot.time - origin
-    known = what_is_known(cluster_at(now, requests, begun, end, processors), Jobs(*requests), ())
+    windows = () if maintenance is None else windows_of(maintenance, zone)
+    outages = tuple(
+        Outage(max(begin - origin, now + 1), last - origin, min(size or processors, processors))
+        for begin, last, size in windows
+        if last - origin > now + 1
+    )
+    outages = united_outages(outages, processors)[0]
+    known = what_is_known(
+        cluster_at(now, requests, begun, end, processors), Jobs(*requests), outages
+    )
     ordered = _in_order(fitting)
     asked = {
         int(number): Asked(entry.name, snapshot.time - entry.submit)
@@ -340,8 +446,99 @@ def forecaster_of_queue(
     planner = policy if is_slurm(policy) else planner
     return Forecaster(
         Path(squeue).name, known, policy, joined([]), futures, seed, threads,
-        asked, planner, tuple(notes),
+        asked, planner, tuple(notes), {entry.name: entry.reason for entry in left_out},
     )  # fmt: skip
+
+
+def _at(
+    snapshot: Snapshot, at: str | int | None, squeue: str | os.PathLike[str]
+) -> tuple[Snapshot, list[str]]:
+    """Return a snapshot at the time that was given, or a note on the time that was assumed."""
+    if at is not None:
+        given = read_time(at, UTC) if str(at).isdecimal() else ()
+        if not given:
+            try:
+                date = datetime.fromisoformat(str(at).strip())
+            except ValueError:
+                date = None
+            if date is None or date.tzinfo is None:
+                raise BfenvError(
+                    f"the time of {squeue}, {at!r}, must be seconds since 1970 or a date with an "
+                    "offset, such as 2026-01-15T10:00+01:00"
+                )
+            given = (date.timestamp(),)
+        time = rounded(given[0])
+        if time < snapshot.time:
+            raise BfenvError(f"{squeue} has events after {at}, at {snapshot.time} s since 1970")
+        return snapshot._replace(time=time), []
+    if snapshot.has_clock:
+        return snapshot, []
+    date = datetime.fromtimestamp(snapshot.time, UTC)
+    return snapshot, [
+        f"the queue does not say when it was printed: taken as of its last event, "
+        f"{date:%Y-%m-%d %H:%M} UTC (give --at)"
+    ]
+
+
+def _parts(nodes: Iterable[Node]) -> list[str]:
+    """Return the names of all partitions of nodes, in their order."""
+    return list(dict.fromkeys(part for node in nodes for part in node.partitions))
+
+
+def _partition_note(policy: Policy, nodes: list[Node]) -> list[str]:
+    """Say that a policy knows no partitions, if sinfo names several of different nodes."""
+    sets = {frozenset(n.name for n in nodes if part in n.partitions) for part in _parts(nodes)}
+    if len(sets) < 2 or knows_partitions(policy):
+        return []
+    return [f"{policy.name} knows no partitions: in its futures, jobs run on any node"]
+
+
+def on_nodes(
+    entries: list[Entry], nodes: list[Node], processors: int
+) -> tuple[list[Entry], list[Entry]]:
+    """Return the jobs that matter on the nodes that take jobs, and those that are left out.
+
+    A running job counts with its processors on these nodes. One that has none there holds nothing
+    that others could have; it is left out, and named if its nodes are lost or not known. A waiting
+    job is left out if the nodes of its partitions have too few processors. The reason of a job that
+    is left out becomes why.
+
+    Args:
+        entries: Those that run, or wait for processors.
+        nodes: All that sinfo lists; none if that is not known.
+        processors: Of the machine.
+    """
+    size = {node.name: node.size for node in nodes}
+    up = {node.name for node in nodes if node.is_up}
+    lost = {node.name for node in nodes if node.is_lost}
+    parts = set(_parts(nodes))
+    kept, left_out = [], []
+    for entry in entries:
+        names = expand_names("squeue", entry.nodes) if entry.runs and nodes else []
+        if not entry.runs:
+            own = [part for part in entry.partition.split(",") if part in parts]
+            if own:
+                most = sum(n.size for n in nodes if n.is_up and set(own) & set(n.partitions))
+            else:  # sinfo does not say where it may run
+                most = processors
+            if entry.size > most:
+                where = f"{entry.partition} has" if own else "the machine has"
+                left_out.append(entry._replace(reason=f"more processors than {where} up"))
+            else:
+                kept.append(entry)
+            continue
+        here = [name for name in names if name in up]
+        if not names or len(here) == len(names):
+            kept.append(entry)
+        elif here:
+            known = sum(size.get(name, 0) for name in names) or 1
+            share = -(-entry.size * sum(size[name] for name in here) // known)
+            kept.append(entry._replace(size=max(1, share), nodes=",".join(here)))
+        elif any(name in lost for name in names):
+            left_out.append(entry._replace(reason=rs.LOST_NODES))
+        elif not any(name in size for name in names):
+            left_out.append(entry._replace(reason=rs.UNKNOWN_NODES))
+    return kept, left_out
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
@@ -355,7 +552,7 @@ def _in_order(entries: Iterable[Entry]) -> list[Entry]:
 def _requests(
     entries: list[Entry], time: int, users: dict[str, int], past_limits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return requests and starts of jobs in the order of `_in_order`, and how many have no limit.
+    """Return requests and starts of jobs in the order of `_in_order`, and how many lack a limit.
 
     A policy takes jobs by submit time, so the waiting jobs' are dealt out in Slurm's order.
     """
@@ -364,12 +561,16 @@ def _requests(
     waits = sum(not entry.runs for entry in ordered)
     submit[len(ordered) - waits :].sort()
     limits = [entry.limit for entry in ordered]
-    longest = max([*limits, int(past_limits.max(initial=0))]) or DEFAULT_LIMIT
+    said = [limit for limit in limits if limit < UNLIMITED]
+    longest = max([*said, int(past_limits.max(initial=0))], default=0) or DEFAULT_LIMIT
     requests = np.array(
         [
             submit,
             [entry.size for entry in ordered],
-            [limit or longest for limit in limits],
+            [
+                entry.limit or max(longest, (time - entry.start + 1) if entry.runs else 0)
+                for entry in ordered
+            ],
             [users.get(entry.user, -1) for entry in ordered],
             [entry.priority for entry in ordered],
             np.zeros(len(ordered), dtype=np.int64),

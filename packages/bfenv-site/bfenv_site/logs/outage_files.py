@@ -4,15 +4,16 @@ import os
 import re
 import warnings
 from collections import Counter
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage, Trace
 from bfenv.core.text import counted
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.markers import node_names
+from bfenv.workloads.logs.outages import united_outages
 from bfenv.workloads.logs.text import join_lines, numbered_lines
-from bfenv.workloads.logs.times import find_zone, read_integer, read_time, rounded
+from bfenv.workloads.logs.times import LOCAL_TIME, find_zone, read_integer, read_time, rounded
 from bfenv_site.logs.tres import sizes_of
 
 OPEN = 2**62  # end of an event without one
@@ -101,7 +102,52 @@ def load_outages(
         raise WorkloadError(
             f"{path}: no outage lies within the log, {_day(zero)} to {_day(date_at(trace, last))}"
         )
-    return _within(outages, trace.processors)
+    united, cut = united_outages(outages, trace.processors)
+    if cut:
+        warnings.warn(
+            f"{path}: {counted(cut, 'outage')} would take more processors than the machine has at "
+            "a time; it is out of service as a whole then",
+            stacklevel=2,
+        )
+    return united
+
+
+def windows_of(
+    path: str | os.PathLike[str], zone: tzinfo | None = None
+) -> list[tuple[int, int, int]]:
+    """Read maintenance windows to come.
+
+    Args:
+        path: A file of lines "begin,end" or "begin,end,processors", as of `load_outages`.
+        zone: Time zone of times that have no offset; None if these are refused.
+
+    Returns:
+        Begin and end in seconds since 1970, and processors; 0 for the whole machine.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        WorkloadError: If a line cannot be read, a window ends before it begins, or a time has no
+            offset and there is no zone.
+    """
+    found = []
+    for number, line in numbered_lines(path)[0]:
+        if number == 1 and NAMES.match(line):
+            continue
+        words = [word.strip() for word in line.split(",")][:2]
+        if zone is None and any(LOCAL_TIME.fullmatch(word) for word in words):
+            raise WorkloadError(
+                f"{path}:{number}: {line[:60]!r} has no time zone; add an offset such as +01:00, "
+                "or give --history, whose zone counts"
+            )
+        try:
+            begin, end, out = _interval(line, zone or UTC)
+        except (ValueError, IndexError):
+            shape = "begin,end or begin,end,processors"
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
+        if end <= begin:
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
+        found.append((begin, end, 0 if out == WHOLE else out))
+    return found
 
 
 def _of_nodes(
@@ -149,17 +195,6 @@ def _of_nodes(
     if said:
         warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=3)
     return [event for joined in taken.values() for event in joined]
-
-
-def _within(outages: list[Outage], processors: int) -> tuple[Outage, ...]:
-    """Return outages that never take more processors than there are; the first come first."""
-    kept: list[Outage] = []
-    for outage in sorted(outages):
-        at_once = [one for one in kept if one.end > outage.begin]
-        size = min(outage.processors, processors - sum(one.processors for one in at_once))
-        if size > 0:
-            kept.append(outage._replace(processors=size))
-    return tuple(kept)
 
 
 def _day(moment: datetime | None) -> str:

@@ -26,7 +26,7 @@ from bfenv.core.partitions import (
 )
 from bfenv.core.text import counted
 from bfenv.workloads.arguments import check_load, check_trace
-from bfenv.workloads.logs.outages import outage_texts
+from bfenv.workloads.logs.outages import outage_texts, united_outages
 from bfenv.workloads.requests import with_estimates
 from bfenv.workloads.transform import select_jobs, with_load
 from bfenv_site.logs.outage_files import load_outages
@@ -219,8 +219,14 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     """Add the outages in a file, see `load_outages`, to those that the trace has."""
     check_trace(trace)
     outages = load_outages(path, trace)
-    notes = tuple(f"outage {text}" for text in outage_texts(trace, outages))
-    return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), notes)
+    notes = [f"outage {text}" for text in outage_texts(trace, outages)]
+    united, cut = united_outages({*trace.outages, *outages}, trace.processors)
+    if any(one.begin < other.end and other.begin < one.end
+           for one in outages for other in trace.outages):  # fmt: skip
+        notes.append("outages that overlap those of the log are united with them")
+    if cut:
+        notes.append("outages that take more than the machine has count for the whole machine")
+    return Changed(replace(trace, outages=united), tuple(notes))
 
 
 def without(trace: Trace, what: str) -> Changed:

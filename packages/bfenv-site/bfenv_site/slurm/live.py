@@ -33,10 +33,12 @@ def on_live_queue(
     Raises PolicyError if slurm.conf does not have one of the nodes.
     """
     made = policy.play or policy.memory
-    if not isinstance(made, partial) or made.func not in (play, new_memory):
+    if not knows_partitions(policy):
         return policy
+    assert isinstance(made, partial)
     site = made.keywords["site"]
     site = _site_now(site if isinstance(site, Site) else site(processors), nodes)
+    site = _with_unions(site, [partition for partition, _ in jobs])
     numbers = {name: number for number, name in enumerate(site.names)}
     parts = {part.name: number for number, part in enumerate(site.partitions)}
     places = {}
@@ -44,12 +46,35 @@ def on_live_queue(
         found = [numbers.get(name, -1) for name in expand_names("squeue", names)]
         if found and min(found) >= 0:
             places[job] = found
-    first = [parts.get(partition.partition(",")[0], site.default) for partition, _ in jobs]
+    first = [
+        parts.get(partition, parts.get(partition.partition(",")[0], site.default))
+        for partition, _ in jobs
+    ]
     memory = partial(
         live_memory, site=site, settings=made.keywords["settings"],
         parts=np.array(first, dtype=np.int64), places=places,
     )  # fmt: skip
     return Policy(policy.name, decide, run, memory, stateful=True, requested_starts=True)
+
+
+def knows_partitions(policy: Policy) -> bool:
+    """Tell whether a policy is `slurm`, which follows the partitions of a live queue."""
+    made = policy.play or policy.memory
+    return isinstance(made, partial) and made.func in (play, new_memory)
+
+
+def _with_unions(site: Site, partitions: Sequence[str]) -> Site:
+    """Return a site with a partition for each list of several that a job may run in."""
+    by_name = {part.name: part for part in site.partitions}
+    added = []
+    for text in dict.fromkeys(partitions):
+        several = [by_name[name] for name in text.split(",") if name in by_name]
+        if "," in text and several:
+            nodes = np.unique(np.concatenate([part.nodes for part in several]))
+            tier, factor = max(part.tier for part in several), max(part.factor for part in several)
+            is_whole = all(part.is_whole for part in several)
+            added.append(Partition(text, nodes, tier, factor, is_whole))
+    return site._replace(partitions=(*site.partitions, *added))
 
 
 def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
@@ -60,7 +85,9 @@ def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
     size = {name: processors for name, processors, _ in nodes}
     if not site.names:
         parts = [
-            Partition(part, np.array([i for i, node in enumerate(nodes) if part in node[2]]))
+            Partition(
+                part, np.array([i for i, node in enumerate(nodes) if part in node[2]], np.int64)
+            )
             for part in dict.fromkeys(part for node in nodes for part in node[2])
         ]
         return Site(np.array([*size.values()]), tuple(parts), 0, names=tuple(size))
@@ -73,7 +100,9 @@ def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
         sizes=np.array([size[site.names[old]] for old in kept], dtype=np.int64),
         names=tuple(site.names[old] for old in kept),
         partitions=tuple(
-            part._replace(nodes=np.array([new[n] for n in part.nodes.tolist() if n in new]))
+            part._replace(
+                nodes=np.array([new[n] for n in part.nodes.tolist() if n in new], dtype=np.int64)
+            )
             for part in site.partitions
         ),
     )

@@ -129,6 +129,6 @@ def test_live_queue(run, tmp_path):
     (row,) = json.loads(out)
     forecast = forecaster_of_queue(queue, processors=8, futures=30).waiting(["13"])
     assert status == 0 and row["job"] == "13" and row["q0.5"] == forecast.median[0]
-    assert "--at, --recorded and --simulated are for a log" in run(*own, "--at", "2d")[2]
+    assert "--recorded and --simulated are for a log" in run(*own, "--recorded")[2]
     assert "are for --squeue" in run("when", "--processors", 8)[2]
     assert "job 11 does not wait in queue.txt" in run(*own, "--job", 11)[2]

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 import bfenv
+from bfenv_site.forecasts.known import UNLIMITED
 from bfenv_site.live.live_queue import forecaster_of_queue, read_sinfo, read_squeue
 from site_helpers.queues import QUEUE
 
 NOW = 1_767_226_200
 NODES = """\
 n1|4|allocated|main
-n2|4|draining*|main
-n2|4|draining*|fat
+n2|4|mixed|main
+n2|4|mixed|fat
 n3|4|down*|main
 n4|4|drained|main
 """
@@ -97,7 +98,9 @@ def test_nodes(tmp_path):
     """Nodes that are down or drained do not count, and each node counts once."""
     path = tmp_path / "nodes.txt"
     path.write_text(NODES)
-    assert sum(node.size for node in read_sinfo(path) if node.is_up) == 8
+    assert [(node.is_up, node.is_lost) for node in read_sinfo(path)] == [
+        (True, False), (True, False), (False, True), (False, True)
+    ]  # fmt: skip
     assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
 
 
@@ -110,9 +113,9 @@ def test_order_and_plan(queue, tmp_path):
     assert forecast.job == ("14", "13", "15")  # by priority
     # 12 ends in 25 min, 11 in 50 min; 14 starts first, then all of the machine for 13, then 15.
     assert forecast.plan.tolist() == [25 * 60, 50 * 60, 110 * 60]
-    assert forecast.waited.tolist() == [100, 200, 50] and forecast.policy == "conservative-replan"
+    assert forecast.waited.tolist() == [100, 200, 50] and forecast.policy == "slurm"
     assert (forecast.samples <= forecast.plan[:, None]).all()  # no job arrives, none runs longer
-    assert forecast.limit.tolist() == [600, 3600, 3600]
+    assert forecast.limit.tolist() == [600, 3600, UNLIMITED]
     text = " ".join(forecast.notes)
     assert "JobHeld: 6 jobs" in text and "Dependency: 1 job" in text and "no job has ended" in text
     assert forecaster.new(2, 10**7).job == ("new",)  # no log says which limits there are

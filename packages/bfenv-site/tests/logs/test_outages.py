@@ -169,11 +169,25 @@ def test_damaged_events(tmp_path):
 
 
 def test_more_than_the_machine(tmp_path):
-    """Outages take no more processors than there are, however many nodes an event file has."""
+    """Outages that take more processors than there are take the whole machine then."""
     path = tmp_path / "down.csv"
     lines = (f"{NOON + a},{NOON + b},{n}\n" for a, b, n in ((0, 50, 3), (10, 20, 3), (15, 30, 1)))
     path.write_text("".join(lines))
-    assert load_outages(path, site(tmp_path)) == (Outage(0, 50, 3), Outage(10, 20, 1))
+    with pytest.warns(UserWarning, match="3 outages would take more processors than the machine"):
+        found = load_outages(path, site(tmp_path))
+    assert found == (
+        Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3)
+    )  # fmt: skip
+
+
+def test_outages_of_the_whole_machine_are_united(tmp_path):
+    """Those of a part are cut to what is left beside them; parts that fit add up."""
+    path = tmp_path / "down.csv"
+    windows = [(0, 50, 4), (40, 60, 4), (50, 80, 1), (90, 99, 2), (90, 99, 2)]
+    path.write_text("".join(f"{NOON + a},{NOON + b},{n}\n" for a, b, n in windows))
+    assert load_outages(path, site(tmp_path)) == (
+        Outage(0, 60, 4), Outage(60, 80, 1), Outage(90, 99, 2), Outage(90, 99, 2)
+    )  # fmt: skip
 
 
 def test_option(tmp_path):

@@ -1,0 +1,363 @@
+"""What live queues of real sites have, by kind: nodes, reasons, throttles, limits and clocks.
+
+Each case is a queue in the form that squeue prints and as its JSON. A table of the cases by forms
+is written by `python -m pytest -k table -s`.
+"""
+
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfenv.core.durations import HOUR, parse_duration
+from bfenv.core.errors import BfenvError
+from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.live.live_queue import forecaster_of_queue, nodes_of, read_squeue
+from bfenv_site.live.reasons import is_for_processors, reason_name
+
+NOW = 1_770_000_000  # the clock of all queues
+FORMS = ("text", "json")
+
+
+def job(name, state="PENDING", size=4, limit="1:00:00", **more):
+    """A job that was submitted ten minutes ago, and runs since then if it does."""
+    runs = state != "PENDING"
+    common = {"reason": "None" if runs else "Resources", "partition": "cpu", "priority": 100}
+    return {"name": name, "state": state, "size": size, "limit": limit, "nodes": ""} | common | more
+
+
+def runs(name, nodes, **more):
+    return job(name, "RUNNING", nodes=nodes, **more)
+
+
+def as_text(jobs, clock=True):
+    """What the command SQUEUE prints."""
+    lines = []
+    for one in jobs:
+        start, ran = (
+            (NOW - 600, "10:00" if clock else "INVALID") if one["nodes"] else ("N/A", "0:00")
+        )
+        fields = (
+            one["name"], "ann", one["state"], one["size"], one["limit"], NOW - 600, start, ran,
+            one["priority"], one["reason"], one["partition"], one["nodes"], 0,
+        )  # fmt: skip
+        lines.append("|".join(map(str, fields)))
+    return "\n".join(lines)
+
+
+def as_json(jobs, clock=True):
+    """What squeue --json prints, with numbers as later versions wrap them."""
+
+    def number(value):
+        return {"set": True, "infinite": False, "number": value}
+
+    found = []
+    for one in jobs:
+        array, _, rest = one["name"].partition("_")
+        endless = one["limit"] == "UNLIMITED"
+        limit = {"set": False, "infinite": endless, "number": 0}
+        if not endless and one["limit"][0].isdigit():
+            limit = number(parse_duration(one["limit"]) // 60)
+        entry = {
+            "job_id": int(array), "user_name": "ann", "job_state": [one["state"]],
+            "cpus": number(one["size"]), "time_limit": limit, "submit_time": number(NOW - 600),
+            "start_time": number(NOW - 600 if one["nodes"] else 0), "state_reason": one["reason"],
+            "priority": number(one["priority"]), "partition": one["partition"],
+            "nodes": one["nodes"], "nice": number(0),
+        }  # fmt: skip
+        if rest.startswith("["):
+            tasks, _, most = rest.strip("[]").partition("%")
+            entry |= {"array_job_id": number(int(array)), "array_task_string": tasks}
+            entry["array_max_tasks"] = number(int(most or 0))
+        elif rest:
+            entry |= {"array_job_id": number(int(array)), "array_task_id": number(int(rest))}
+        found.append(entry)
+    return json.dumps({"jobs": found} | ({"last_update": number(NOW)} if clock else {}))
+
+
+@pytest.fixture(params=FORMS)
+def ask(request, tmp_path):
+    """Make a forecaster of jobs and nodes, each of 4 processors, in one of the forms."""
+
+    def ask(jobs, nodes=(), clock=True, **options):
+        queue, sinfo = tmp_path / "queue", tmp_path / "nodes.txt"
+        queue.write_text((as_text if request.param == "text" else as_json)(jobs, clock))
+        if nodes:
+            lines = [node if node.count("|") == 2 else f"{node}|cpu" for node in nodes]
+            sinfo.write_text("\n".join("{}|4|{}|{}".format(*one.split("|")) for one in lines))
+            options["sinfo"] = sinfo
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return forecaster_of_queue(queue, futures=60, **options)
+
+    return ask
+
+
+def left_out(forecaster):
+    """How many jobs each note leaves out, by the reason."""
+    found = (re.match(r"left out, because of (.*): ([0-9]+) job", n) for n in forecaster.notes)
+    return {match[1]: int(match[2]) for match in found if match}
+
+
+# Nodes and partitions ---------------------------------------------------------------------------
+
+
+def test_a_job_waits_for_the_nodes_of_its_partition(ask):
+    """Two nodes of cpu are idle; the one of gpu is busy for 50 minutes at most."""
+    nodes = ["c1|idle|cpu", "c2|idle|cpu", "g1|allocated|gpu"]
+    jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu")]
+    forecast = ask(jobs, nodes).waiting()
+    assert (forecast.plan.tolist(), forecast.policy) == ([3000], "slurm")
+    assert forecast.median[0] > 600
+
+
+def test_a_policy_without_partitions_says_so(ask):
+    nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
+    jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu")]
+    notes = ask(jobs, nodes, policy="easy").notes
+    assert "easy knows no partitions: in its futures, jobs run on any node" in notes
+    assert not any("knows no" in note for note in ask(jobs, nodes, policy="slurm").notes)
+
+
+def test_a_job_of_several_partitions_may_run_in_any(ask):
+    nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
+    jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu,cpu")]
+    assert ask(jobs, nodes).waiting().plan.tolist() == [0]
+
+
+@pytest.mark.parametrize("state", ["down*", "drained", "maint", "failing", "idle$", "unknown"])
+@pytest.mark.parametrize("what", ["RUNNING", "COMPLETING"])
+def test_jobs_on_lost_nodes_are_left_out(ask, state, what):
+    """The full rest of the machine is what others wait for."""
+    jobs = [job("1", what, nodes="n1"), runs("2", "n2"), job("3")]
+    forecaster = ask(jobs, [f"n1|{state}", "n2|allocated"])
+    assert left_out(forecaster) == {"nodes that are lost": 1}
+    assert forecaster.waiting().plan.tolist() == [3000]
+
+
+@pytest.mark.parametrize("state", ["draining", "draining*", "reserved", "idle*", "mixed@"])
+def test_draining_nodes_are_for_the_jobs_that_they_run(ask, state):
+    """Job 1 ends first, on n1, which takes nothing new: job 3 waits for n2."""
+    jobs = [runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")]
+    forecaster = ask(jobs, [f"n1|{state}", "n2|allocated"])
+    assert left_out(forecaster) == {}
+    assert forecaster.waiting().plan.tolist() == [3000]
+
+
+@pytest.mark.parametrize("state", ["idle~", "idle#", "powered_down", "mixed-", "planned", "idle"])
+def test_nodes_that_save_power_or_are_planned_take_jobs(state):
+    [node] = nodes_of("sinfo", [f"n1|4|{state}|cpu"])
+    assert node.is_up and not node.is_lost
+
+
+def test_a_job_over_lost_and_good_nodes_holds_its_share_of_the_good_ones(ask):
+    jobs = [runs("1", "n[1-2]", size=8), job("2")]
+    forecaster = ask(jobs, ["n1|down*", "n2|allocated", "n3|drained"])
+    assert forecaster.waiting().plan.tolist() == [3000]
+
+
+def test_jobs_on_nodes_that_sinfo_does_not_list_are_left_out(ask):
+    forecaster = ask([runs("1", "x7"), job("2")], ["n1|idle"])
+    assert left_out(forecaster) == {"nodes that sinfo does not list": 1}
+    assert forecaster.waiting().plan.tolist() == [0]
+
+
+def test_a_job_larger_than_what_its_partition_has_up_is_left_out(ask):
+    jobs = [job("1", partition="gpu", size=5), job("2", partition="gpu", size=4)]
+    forecaster = ask(jobs, ["c1|idle|cpu", "c2|idle|cpu", "g1|idle|gpu", "g2|down|gpu"])
+    assert left_out(forecaster) == {"more processors than gpu has up": 1}
+    assert forecaster.waiting().job == ("2",)
+
+
+# Reasons ----------------------------------------------------------------------------------------
+
+WAITING = ["None", "Priority", "Resources", "Prolog", "Cleaning", ""]
+OTHERS = {
+    "QOSMaxCpuPerUserLimit": "QOSMaxCpuPerUserLimit",
+    "QOSGrpNodeLimit": "QOSGrpNodeLimit",
+    "AssocGrpCPUMinutesLimit": "AssocGrpCPUMinutesLimit",
+    "MaxGRESPerAccount": "MaxGRESPerAccount",
+    "PartitionTimeLimit": "PartitionTimeLimit",
+    "PartitionDown": "PartitionDown",
+    "BadConstraints": "BadConstraints",
+    "Licenses": "Licenses",
+    "BurstBufferStageIn": "BurstBufferStageIn",
+    "DependencyNeverSatisfied": "DependencyNeverSatisfied",
+    "JobHeldAdmin": "JobHeldAdmin",
+    "BeginTime": "BeginTime",
+    "AReasonOfALaterSlurm": "AReasonOfALaterSlurm",
+    "ReqNodeNotAvail, UnavailableNodes:n[1-2]": "ReqNodeNotAvail",
+    "(ReqNodeNotAvail, Reserved for maintenance)": "ReqNodeNotAvail",
+}
+
+
+@pytest.mark.parametrize("reason", OTHERS)
+def test_jobs_that_wait_for_something_else_are_left_out_by_name(ask, reason):
+    """A job of 40 days that will never start holds nothing: the next one waits for job 1 alone."""
+    jobs = [runs("1", "n1"), job("2", limit="40-00:00:00", reason=reason), job("3", size=8)]
+    forecaster = ask(jobs, ["n1|allocated", "n2|idle"])
+    assert left_out(forecaster) == {OTHERS[reason]: 1}
+    assert forecaster.waiting().plan.tolist() == [3000]
+    with pytest.raises(BfenvError, match=f"job 2 has no forecast, because of {OTHERS[reason]}"):
+        forecaster.waiting(["2"])
+
+
+@pytest.mark.parametrize("reason", WAITING)
+def test_jobs_that_wait_for_processors_have_a_forecast(ask, reason):
+    assert ask([job("1", reason=reason)], ["n1|idle"]).waiting().plan.tolist() == [0]
+
+
+def test_a_description_in_place_of_resources_is_a_wait_for_processors():
+    text = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority"
+    assert is_for_processors(text) and is_for_processors(text.replace("_", " "))
+    assert reason_name("(Resources)") == "Resources"
+
+
+def test_a_job_of_priority_0_is_held(ask):
+    forecaster = ask([job("1", priority=0, reason="Priority"), job("2")], ["n1|idle"])
+    assert left_out(forecaster) == {"JobHeld": 1}
+
+
+def test_only_as_many_tasks_wait_as_their_array_allows(ask):
+    """Two of two tasks run, of array 7; array 8 has one running and may start one more."""
+    jobs = [
+        *(runs(f"7_{task}", "n1", size=1) for task in (1, 2)),
+        job("7_[3-6%2]", size=1, reason="JobArrayTaskLimit"),
+        runs("8_1", "n1", size=1),
+        job("8_[2-9%2]", size=1, reason="Priority"),
+    ]
+    forecaster = ask(jobs, ["n1|mixed", "n2|idle"])
+    assert left_out(forecaster) == {"JobArrayTaskLimit": 4 + 7}
+    assert forecaster.waiting().job == ("8_[2-9%2]",) or forecaster.waiting().job == ("8_[2-9]",)
+
+
+def test_an_array_without_a_throttle_waits_as_a_whole(ask):
+    assert len(ask([job("7_[3-6]", size=1)], ["n1|idle"]).waiting().job) == 4
+
+
+def test_maintenance_windows_are_announced(ask, tmp_path):
+    """A job of 1 h fits before the window, one of 3 h starts behind it; its own reason is that."""
+    path = tmp_path / "windows.txt"
+    path.write_text("begin,end\n2026-02-02T04:40+00:00,2026-02-02T08:40+00:00\n")
+    jobs = [job("1"), job("2", limit="3:00:00", reason="ReqNodeNotAvail, Reserved for maintenance")]
+    begin, end = 2 * HOUR, 6 * HOUR  # from NOW, 02:40 UTC
+    forecast = ask(jobs, ["n1|idle", "n2|idle"], maintenance=path, at=NOW).waiting()
+    assert forecast.plan.tolist() == [0, end]
+    assert (forecast.samples[1] >= begin).all()
+
+
+# Limits and clocks ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [None, "conservative-replan", "slurm", "easy"])
+def test_a_job_without_a_limit_never_ends_by_limits(ask, policy):
+    jobs = [runs("1", "n1", limit="UNLIMITED"), job("2")]
+    forecaster = ask(jobs, ["n1|allocated"], policy=policy)
+    forecast = forecaster.waiting()
+    assert forecast.plan.tolist() == [np.inf]
+    assert forecast.median[0] > HOUR
+    assert "without a limit, so without an end by limits: 1 job" in forecaster.notes
+
+
+def test_a_job_with_an_unknown_limit_runs_for_longer_than_it_has(ask):
+    jobs = [runs("1", "n1", limit="NOT_SET"), job("2", limit="5:00")]
+    forecast = ask(jobs, ["n1|allocated"]).waiting()
+    assert forecast.plan[0] >= 1 and np.isfinite(forecast.plan[0])
+
+
+def test_a_queue_without_a_clock_says_what_was_taken(ask):
+    jobs = [runs("1", "n1"), job("2")]
+    notes = " ".join(ask(jobs, ["n1|allocated"], clock=False).notes)
+    assert "taken as of its last event, 2026-02-02 02:30 UTC (give --at)" in notes
+    given = ask(jobs, ["n1|allocated"], clock=False, at="2026-02-02T02:40Z")
+    assert given.waiting().plan.tolist() == [3000] and "taken as of" not in " ".join(given.notes)
+    with pytest.raises(BfenvError, match="must be seconds since 1970 or a date with an offset"):
+        ask(jobs, ["n1|allocated"], clock=False, at="yesterday")
+
+
+# All kinds --------------------------------------------------------------------------------------
+
+
+@st.composite
+def queues(draw):
+    """Jobs on nodes of two partitions, some of them lost or draining."""
+    states = st.sampled_from(["allocated", "idle", "draining", "down*", "maint"])
+    nodes, jobs = [], []
+    for part in ("cpu", "gpu"):
+        for i in range(draw(st.integers(1, 3))):
+            name, state = f"{part}{i}", draw(states)
+            nodes.append(f"{name}|4|{state}|{part}")
+            if state in ("allocated", "draining", "maint"):
+                jobs.append(runs(str(len(jobs) + 1), name, partition=part))
+    for part in draw(st.lists(st.sampled_from(["cpu", "gpu", "cpu,gpu"]), min_size=1, max_size=4)):
+        size, limit = draw(st.integers(1, 8)), draw(st.sampled_from(["30:00", "5:00:00"]))
+        reason = draw(st.sampled_from(["Priority", "Resources", "Licenses"]))
+        new = job(str(len(jobs) + 1), size=size, limit=limit, partition=part, reason=reason)
+        jobs.append(new | {"priority": 100 - len(jobs)})
+    return jobs, nodes
+
+
+@given(queues())
+@settings(max_examples=40, deadline=None)
+def test_no_forecast_is_sure_of_a_start_long_before_the_plan(tmp_path_factory, drawn):
+    """Without a history, jobs end at any time up to their limits: a median of 0 s beside a plan of
+    hours, at 100 %, is the sign of a machine that is not the one of the queue.
+    """
+    jobs, nodes = drawn
+    folder = tmp_path_factory.mktemp("queue")
+    (folder / "queue").write_text(as_text(jobs))
+    (folder / "nodes").write_text("\n".join(nodes))
+    try:
+        forecaster = forecaster_of_queue(folder / "queue", sinfo=folder / "nodes", futures=40)
+        forecast = forecaster.waiting()
+    except BfenvError as error:
+        assert "no node takes jobs" in str(error) or "no job waits" in str(error)
+        return
+    sure = forecast.quantile(0.975)
+    assert not ((forecast.plan >= 10 * 60) & (sure < forecast.plan / 20)).any()
+
+
+def test_a_table_of_kinds_by_forms(tmp_path):
+    """Each kind gives the same numbers in both forms; the table is printed."""
+    cases = {
+        "partition": ([runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
+                      ["c1|4|idle|cpu", "g1|4|allocated|gpu"]),
+        "lost node": ([runs("1", "n1"), runs("2", "n2"), job("3")],
+                      ["n1|4|down*|cpu", "n2|4|allocated|cpu"]),
+        "draining node": ([runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
+                          ["n1|4|draining|cpu", "n2|4|allocated|cpu"]),
+        "reason": ([runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)],
+                   ["n1|4|allocated|cpu"]),
+        "array throttle": ([runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
+                           ["n1|4|mixed|cpu"]),
+        "no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], ["n1|4|allocated|cpu"]),
+    }  # fmt: skip
+    lines = [("kind", *FORMS)]
+    for kind, (jobs, nodes) in cases.items():
+        (tmp_path / "nodes").write_text("\n".join(nodes))
+        found = []
+        for form, write in zip(FORMS, (as_text, as_json), strict=True):
+            (tmp_path / form).write_text(write(jobs))
+            forecaster = forecaster_of_queue(tmp_path / form, sinfo=tmp_path / "nodes", futures=20)
+            forecast = forecaster.waiting()
+            found.append(f"plan {forecast.plan.tolist()}, left out {left_out(forecaster)}")
+        assert len(set(found)) == 1
+        lines.append((kind, *found))
+    print("\n".join(" | ".join(line) for line in lines))
+
+
+def test_the_order_of_apply_has_the_jobs_that_a_forecast_has(tmp_path):
+    """One list of reasons for both: what waits for something else is in neither."""
+    jobs = [job("1", reason="Priority"), *(job(str(i + 2), reason=r) for i, r in enumerate(OTHERS))]
+    (tmp_path / "queue").write_text(as_text(jobs))
+    snapshot = read_squeue(tmp_path / "queue")
+    assert [entry.name for entry in snapshot.entries] == ["1"]
+    assert sorted(entry.reason for entry in snapshot.apart) == sorted(OTHERS.values())
+
+
+def test_unlimited_is_beyond_any_limit():
+    assert UNLIMITED > parse_duration("365-00:00:00")
