@@ -17,12 +17,14 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.names import read_value
 from bfenv.core.text import suggest
 
+Shares = tuple[float, ...]
 Seconds = Annotated[int, "seconds"]  # as an option, also text such as "90m", "2d" or "1-12:00"
 EXPECTED: dict[Any, str] = {
     int: "an integer",
     float: "a number",
     bool: "true or false",
     str: "text",
+    Shares: "numbers as in (0.3, 0.1)",
     Seconds: "a duration such as 90, 90m, 2d or 1-12:00",
     NoneType: "none",
 }
@@ -76,6 +78,8 @@ def _convert(kinds: tuple[Any, ...], value: Any) -> Any:
             return int(value)
         if float in kinds:
             return float(value)
+    elif Shares in kinds and isinstance(value, tuple) and value:
+        return tuple(_convert((float,), item) for item in value)
     elif type(value) in kinds:
         return value
     raise ValueError

@@ -22,11 +22,15 @@ from bfenv.workloads.arguments import LARGEST_EXACT, check_trace
 from bfenv.workloads.models import modal_estimates
 from bfenv.workloads.models import simple_estimates as simple
 
+ROUNDING = 1e-9  # of a sum of shares
+
 
 def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: float) -> Trace:
     """Replace the estimates of a trace.
 
-    * "user": as in the trace
+    * "user": as in the trace, or factor times that: Zotkin, Keleher and Perkovic (2000), section 5,
+      multiply users' estimates when jobs enter the system. Policies then plan with the longer
+      estimates; jobs are still killed at what the user asked for, because their runtimes end there
     * "exact": the runtime
     * "deterministic": factor times the runtime
     * "uniform-zotkin": uniform from the runtime to 2 * factor times it
@@ -70,30 +74,41 @@ def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: flo
         jobs=trace.jobs._replace(estimate=estimate),
         runtime=runtime,
         cleaning=replace(trace.cleaning, clipped=trace.cleaning.clipped + clipped),
-        name=trace.name if model == "user" else f"{trace.name}+{model}{values}",
+        name=trace.name if model == "user" and not values else f"{trace.name}+{model}{values}",
     )
 
 
-def with_priorities(trace: Trace, high_priority_share: float, *, seed: int) -> Trace:
-    """Give a share of the jobs priority 1, and the others priority 0.
+def with_priorities(
+    trace: Trace, high_priority_share: float | tuple[float, ...], *, seed: int
+) -> Trace:
+    """Give a share of the jobs priority 1, and the others priority 0; or more levels.
 
     Lawson and Smirni (2002), section 3.3, use shares of 0.75 and 0.95.
 
     Args:
-        high_priority_share: Share of the jobs, from 0 to 1. The number of jobs is the share,
-            rounded, with any seed.
+        high_priority_share: Share of the jobs, from 0 to 1; or several, of which the first is that
+            of priority 1, the second that of priority 2, and so on, with a sum of at most 1. The
+            number of jobs of a level is its share, rounded, with any seed.
 
     Raises:
-        WorkloadError: If the share is not from 0 to 1.
+        WorkloadError: If a share is not from 0 to 1, or their sum is more than 1.
     """
     check_trace(trace)
+    shares = (
+        high_priority_share if isinstance(high_priority_share, tuple) else [high_priority_share]
+    )
     rng = generator("high", seed)
     priority = np.zeros(len(trace), dtype=np.int64)
-    priority[_draw_jobs(trace, "high_priority_share", high_priority_share, rng)] = 1
+    counts = [_count(trace, "high_priority_share", share) for share in shares]
+    if not math.fsum(shares) <= 1 + ROUNDING:
+        raise WorkloadError(f"high_priority_share must add up to at most 1, got {shares}")
+    drawn = rng.choice(len(trace), min(sum(counts), len(trace)), replace=False)
+    for level, jobs in enumerate(np.split(drawn, np.cumsum(counts)[:-1]), start=1):
+        priority[jobs] = level
     return replace(
         trace,
         jobs=trace.jobs._replace(priority=priority),
-        name=f"{trace.name}+high-{high_priority_share:g}",
+        name=f"{trace.name}+high-{'-'.join(f'{share:g}' for share in shares)}",
     )
 
 
@@ -138,9 +153,13 @@ def generator(purpose: str, seed: int) -> np.random.Generator:
 
 def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) -> np.ndarray:
     """Draw a share of the jobs, (k,) int64 ascending."""
+    return np.sort(rng.choice(len(trace), _count(trace, name, share), replace=False))
+
+
+def _count(trace: Trace, name: str, share: float) -> int:
+    """Return how many jobs a share is."""
     check_number(name, share, 0, 1, error=WorkloadError)
-    count = math.floor(share * len(trace) + 0.5)
-    return np.sort(rng.choice(len(trace), count, replace=False))
+    return math.floor(share * len(trace) + 0.5)
 
 
 def _tsafrir(
@@ -161,7 +180,7 @@ def _tsafrir(
 
 
 MODELS: dict[str, Callable[..., np.ndarray]] = {  # of estimates, (n,) int64 seconds
-    "user": lambda trace, rng: trace.jobs.estimate,
+    "user": lambda trace, rng, factor=1: simple.deterministic(trace.jobs.estimate, factor),
     "exact": lambda trace, rng: trace.runtime,
     "deterministic": lambda trace, rng, factor: simple.deterministic(trace.runtime, factor),
     "uniform-zotkin": lambda trace, rng, factor: simple.uniform(

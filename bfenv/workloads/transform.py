@@ -52,7 +52,7 @@ def transformed(
     burst_period: Seconds | None = None,
     shake_seconds: Seconds | None = None,
     all_at_once: bool = False,
-    high_priority_share: float | None = None,
+    high_priority_share: float | tuple[float, ...] | None = None,
     requested_start_share: float | None = None,
     max_advance: Seconds | None = None,
     seed: int = 0,
@@ -76,7 +76,8 @@ def transformed(
         burst_period: Time from one burst to the next, in seconds. None is a day.
         shake_seconds: Longest time by which a job is submitted earlier or later, see `shaken`.
         all_at_once: Submit all jobs at once, in the order they then have, see `at_once`.
-        high_priority_share: Share of the jobs of high priority, see `with_priorities`.
+        high_priority_share: Share of the jobs of high priority, or of each level above the lowest,
+            as in (0.3, 0.1), see `with_priorities`.
         requested_start_share: Share of the jobs with a requested start time, see
             `with_requested_starts`.
         max_advance: Longest time from submission to the requested start, in seconds. None is a day.

@@ -217,6 +217,18 @@ def test_options_of_reader(folder):
         assert len(bfenv.load_workload("ANL-2009", on_error="skip")) == 8
 
 
+def test_shares_and_factors_as_text():
+    """Levels of priority are written as a tuple, users' estimates times a factor by its name."""
+    text = bfenv.load_workload(
+        "lublin:jobs=100,high_priority_share=(0.3, 0.1),estimates=user,factor=3"
+    )
+    plain = bfenv.load_workload("lublin:jobs=100")
+    assert np.bincount(text.jobs.priority).tolist() == [60, 30, 10]
+    assert np.array_equal(text.jobs.estimate, 3 * plain.jobs.estimate)
+    with pytest.raises(bfenv.WorkloadError, match=r"numbers as in \(0.3, 0.1\)"):
+        bfenv.load_workload("lublin:jobs=100,high_priority_share=(0.3, much)")
+
+
 @pytest.mark.parametrize("name", ["log:load=9", "log(load=9)", "log (1)", "log:load=9,load=9"])
 def test_path_is_not_parsed(folder, name):
     """The path of an existing file is a path, whatever it looks like."""

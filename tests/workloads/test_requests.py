@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -101,7 +101,44 @@ def test_unknown_model():
         rq.with_estimates(sample(), "uniform")
 
 
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "los", "multiqueue"])
+@given(before=small_traces(jobs=12))
+@settings(max_examples=10)
+def test_users_estimates_times_a_factor(policy, before):
+    """Policies plan with three times the estimate, and jobs are killed at the estimate itself."""
+    after = transformed(before, estimates="user", factor=3)
+    assert np.array_equal(after.jobs.estimate, 3 * before.jobs.estimate)
+    schedule = bfenv.simulate(after, policy).check()
+    killed = before.runtime == before.jobs.estimate
+    length = schedule.end - schedule.start
+    assert np.array_equal(length[killed], before.jobs.estimate[killed])
+    assert transformed(before, factor=1).hash == before.hash
+
+
+def test_longer_estimates_by_hand():
+    """Job 2 would end a second after job 1 should start; three times job 0's estimate is enough.
+
+    The hole ends at 30 then, and job 2, which is planned until 29, runs until 11.
+    """
+    before = bfenv.make_trace([0, 1, 2], [3, 4, 1], [10, 5, 9], 4, estimate=[10, 5, 9])
+    after = transformed(before, factor=3)
+    assert bfenv.simulate(before, "easy").start.tolist() == [0, 10, 15]
+    assert bfenv.simulate(after, "easy").start.tolist() == [0, 11, 2]
+
+
 # Priorities and requested start times
+
+
+@given(small_traces(jobs=30), st.floats(0, 0.5), st.floats(0, 0.5), seeds)
+def test_priority_levels(before, share, higher, seed):
+    """Each level above the lowest has its share of the jobs; one level is that of a number."""
+    after = rq.with_priorities(before, (share, higher), seed=seed)
+    counts = np.bincount(after.jobs.priority, minlength=3)
+    wanted = int(share * len(before) + 0.5)
+    assert counts[1] == wanted
+    assert counts[2] == min(int(higher * len(before) + 0.5), len(before) - wanted)
+    one = rq.with_priorities(before, (share,), seed=seed)
+    assert one.hash == rq.with_priorities(before, share, seed=seed).hash
 
 
 @given(small_traces(jobs=30), st.floats(0, 1), seeds)
@@ -131,6 +168,12 @@ def test_streams_of_one_seed():
     urgent, requested = one.jobs.priority > 0, one.jobs.requested_start > 0
     assert 30 < np.count_nonzero(urgent & requested) < 95  # 62.5 if independent
     assert np.corrcoef(np.arange(1000), urgent)[0, 1] == pytest.approx(0, abs=0.1)
+
+
+def test_shares_of_more_than_all_jobs():
+    """Shares of levels add up to at most 1."""
+    with refused(bfenv.WorkloadError, "high_priority_share", "add up to at most 1"):
+        rq.with_priorities(sample(), (0.7, 0.7), seed=1)
 
 
 @pytest.mark.parametrize("share", [1.1, -0.1, float("nan"), "0.5", True])

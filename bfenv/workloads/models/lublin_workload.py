@@ -17,7 +17,7 @@ from bfenv.workloads.requests import MODELS, with_estimates
 
 LONGEST_EMAX = 2**31  # seconds, far beyond use
 LONG = 1_000  # jobs, enough to show the usual choice of estimates
-MODAL = ("tsafrir", "doubled")  # estimates from the modal model
+MODAL = ("tsafrir", "doubled", "user")  # estimates from the modal model
 
 
 def lublin(
@@ -48,8 +48,9 @@ def lublin(
             counts from the first submission, so that of a short trace can be higher: use
             `with_load` to reach a load by that definition.
         seed: Random seed.
-        estimates: Model of the estimates: "tsafrir", modal estimates; "doubled", twice those; or
-            another model of `with_estimates`, on the runtimes of the Lublin-Feitelson model.
+        estimates: Model of the estimates: "tsafrir", modal estimates; "user", `factor` times those;
+            "doubled", twice those; or another model of `with_estimates`, on the runtimes of the
+            Lublin-Feitelson model.
         emax: Longest modal estimate, in seconds. Longer runtimes are cut to it.
         emax_share: Share of the jobs whose modal estimate is `emax`.
         factor, exact_share: Parameters of the other models of estimates.
@@ -72,9 +73,8 @@ def lublin(
         >>> len(trace), trace.processors, int(trace.jobs.size.max()) <= 128
         (500, 128, True)
     """
-    models = MODELS.keys() - {"user"}
-    if estimates not in models:
-        raise UnknownNameError("model of estimates of lublin", estimates, models)
+    if estimates not in MODELS:
+        raise UnknownNameError("model of estimates of lublin", estimates, MODELS)
     check_integer("lublin: seed", seed, 0, error=WorkloadError)
     check_integer("lublin: procs", procs, 1, MOST_PROCESSORS, error=WorkloadError)
     check_integer("lublin: jobs", jobs, 1, MOST_JOBS, error=WorkloadError)

@@ -54,13 +54,16 @@ def test_models_of_estimates():
         "tsafrir": {"emax_share": 0.4},
     }  # fmt: skip
     own = lublin(estimates="exact", **SMALL)
-    for model in MODELS.keys() - {"user"}:
+    for model in MODELS:
         trace = lublin(estimates=model, **parameters.get(model, {}), **SMALL)
         assert np.all(trace.runtime <= trace.jobs.estimate)
-        longest = 64_800 if model in ("tsafrir", "doubled") else own.runtime.max()
+        longest = 64_800 if model in ("tsafrir", "doubled", "user") else own.runtime.max()
         assert np.array_equal(trace.runtime, np.minimum(own.runtime, longest))
     usual, doubled = lublin(**SMALL), lublin(estimates="doubled", **SMALL)
     assert np.array_equal(doubled.jobs.estimate, 2 * usual.jobs.estimate)
+    assert lublin(estimates="user", **SMALL).hash == usual.hash
+    tripled = lublin(estimates="user", factor=3, **SMALL)
+    assert np.array_equal(tripled.jobs.estimate, 3 * usual.jobs.estimate)
     worse = lublin(emax_share=0.4, jobs=1000)
     assert np.mean(worse.jobs.estimate == 64_800) == 0.4
 
@@ -145,9 +148,9 @@ def test_bad_option(options, named):
         lublin(**options)
 
 
-@pytest.mark.parametrize(("model", "suggested"), [("exat", "exact"), ("user", "tsafrir")])
+@pytest.mark.parametrize(("model", "suggested"), [("exat", "exact"), ("users", "user")])
 def test_unknown_model(model, suggested):
-    """An unknown model of estimates is refused with those there are; users give none."""
+    """An unknown model of estimates is refused with those there are."""
     with refused(bfenv.UnknownNameError, repr(model), suggested):
         lublin(estimates=model)
 
