@@ -22,7 +22,7 @@ import numpy as np
 from bfenv.agents.seen_jobs import Span, decode_span, encode_span
 from bfenv.core.durations import format_duration
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import read_file, write_atomically
 from bfenv.core.names import LARGEST
 from bfenv.core.policy import COMPLETION, DIVISIONS, TRIALS, Policy
 from bfenv.core.text import shown
@@ -31,6 +31,7 @@ from bfenv.envs.features import JOB_FEATURES
 from bfenv.envs.settings import SETTINGS
 
 FORMAT = "bfenv agent 1"
+LARGEST_CARD = 2**28  # bytes; those of bfenv have a thousandth of that
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
@@ -183,7 +184,8 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
             raise UnknownNameError("agent", name, shipped_names(kind))
         file = MODELS.joinpath(name + SUFFIX)
     try:
-        content = json.loads(file.read_bytes())
+        data = read_file(file, LARGEST_CARD) if isinstance(file, Path) else file.read_bytes()
+        content = json.loads(data)
     except OSError as error:
         raise PolicyError(f"{name}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -290,7 +292,7 @@ def hash_of(path: Path) -> str:
     Raises BfenvError if the file cannot be read.
     """
     try:
-        return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+        return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -35,7 +35,7 @@ from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy, Watch, refuse_to_decide
 from bfenv.core.profile import shadow
 from bfenv.core.schedule import Schedule
-from bfenv.knowledge.priorities import UNICEF, find_order, formula, sort_by_merging
+from bfenv.knowledge.priorities import find_order, formula, sort_by_merging
 from bfenv.workloads.logs.records import ESTIMATE, GROUP, SUBMIT, USER
 from bfenv.workloads.logs.swf import EXECUTABLE, LARGEST, MEMORY
 
@@ -227,9 +227,8 @@ def rate(cluster, jobs, memory, seen, room, keeps_noise):
     for i in range(count):
         job = line[i]
         wait = -1 - memory.submitted[job]
-        number = math.log2(jobs.size[job]) if code == UNICEF else 0.0
         score[i] = formula(
-            code, wait, memory.requested[job], jobs.size[job], memory.submitted[job], number, 0.0
+            code, wait, memory.requested[job], jobs.size[job], memory.submitted[job], 0.0, 0.0
         )
     return count
 

@@ -30,7 +30,7 @@ from bfenv.agents.seen_jobs import decode_span, encode_span, searched_spans
 from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import read_file, write_atomically
 from bfenv.core.policy import COMPLETION, TRIALS
 from bfenv.core.versions import versions
 from bfenv.parallel.sweep import check_workers, connect
@@ -299,10 +299,10 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises BfenvError if the file cannot be read, or is none.
     """
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_file(path))
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BfenvError(f"{path}: is not the result of a search: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise BfenvError(f"{path}: is not the result of a search of format {FORMAT!r}")

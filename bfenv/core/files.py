@@ -1,8 +1,11 @@
 """Files that are whole or not there, and arrays in them."""
 
 import io
+import math
 import os
 import secrets
+import stat
+import zipfile
 from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
@@ -13,6 +16,11 @@ import numpy as np
 from bfenv.core.errors import BfenvError
 
 PRIVATE = 0o600  # only the owner reads and writes
+LARGEST = 2**31  # bytes of a file
+HARMLESS = 2**26  # bytes to which a file of arrays may unpack, however small it is
+RATIO = 200  # of unpacked to packed arrays, at most; zeros have 1000
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+SUFFIX = ".npy"  # of an array in an archive
 
 
 def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
@@ -37,23 +45,82 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
             os.unlink(temporary)
 
 
+def read_file(path: str | os.PathLike[str], most: int = LARGEST, *, follow: bool = True) -> bytes:
+    """Return the content of a file that may come from anywhere.
+
+    Only a regular file is read: a pipe or a device might never end.
+
+    * `path`: the file.
+    * `most`: bytes that it may have.
+    * `follow`: read the file that a link leads to.
+
+    Raises OSError if the file cannot be read. Raises BfenvError if it is not a regular file, or is
+    larger.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    if not follow and os.path.islink(path):
+        raise BfenvError(f"{path}: is a link, not a file")
+    number = os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
+    try:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise BfenvError(f"{path}: is not a regular file")
+        with open(number, "rb", closefd=False) as file:
+            data = file.read(min(status.st_size, most) + 1)
+    finally:
+        os.close(number)
+    if len(data) > most:
+        raise BfenvError(f"{path}: has more than {most:,} bytes")
+    return data
+
+
 def load_arrays(
-    path: str | os.PathLike[str], names: Collection[str] | None = None
+    path: str | os.PathLike[str],
+    names: Collection[str] | None = None,
+    *,
+    most: int | None = None,
+    follow: bool = True,
 ) -> dict[str, np.ndarray]:
     """Return the arrays in a file by name; no code in it is run.
 
-    * `path`: the file.
+    * `path`: the file, which may come from anywhere.
     * `names`: read only these; those that are not in the file are left out. None reads all.
+    * `most`: bytes that they may have together, unpacked. None allows any file HARMLESS bytes, and
+      RATIO times its own size.
+    * `follow`: read the file that a link leads to.
 
-    Raises OSError if the file cannot be read. Raises ValueError if it is not such a file, or is
-    damaged.
+    Raises OSError if the file cannot be read. Raises ValueError if it is not such a file, is
+    damaged, or unpacks to more.
     """
     try:
-        memory = io.BytesIO(Path(path).read_bytes())  # numpy does not close a damaged file
-        with np.load(memory, allow_pickle=False) as file:
-            known = [name for name in file.files if names is None or name in names]
-            return {name: file[name] for name in known}
+        data = read_file(path, follow=follow)
+        if most is None:
+            most = max(HARMLESS, RATIO * len(data))
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            known = [name for name in archive.namelist() if name.endswith(SUFFIX)]
+            known = [name for name in known if names is None or name.removesuffix(SUFFIX) in names]
+            if sum(archive.getinfo(name).file_size for name in known) > most:
+                raise ValueError(f"it unpacks to more than {most:,} bytes")
+            if any(archive.getinfo(name).compress_type not in PACKED for name in known):
+                raise ValueError("it is packed in another way than numpy's files")
+            return {name.removesuffix(SUFFIX): _read_array(archive, name) for name in known}
     except OSError:
         raise
+    except BfenvError as error:
+        raise ValueError(str(error).removeprefix(f"{path}: ")) from error
     except Exception as error:  # numpy, zipfile, zlib and tokenize have errors of their own
         raise ValueError(f"it is damaged, or not a file of arrays: {error}") from error
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """Read an array of an archive; ValueError if its heading promises more than there is."""
+    content = io.BytesIO(archive.read(name))
+    version = np.lib.format.read_magic(content)
+    if version != (1, 0):
+        raise ValueError(f"an array of version {version}")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(content)
+    if math.prod(shape) * dtype.itemsize > len(content.getbuffer()):
+        raise ValueError(f"the heading of {name} promises more than there is")
+    content.seek(0)
+    array: np.ndarray = np.lib.format.read_array(content, allow_pickle=False)
+    return array

@@ -39,7 +39,6 @@ class Openings(NamedTuple):
     """The fronts, and the gains since each job was last looked at."""
 
     least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
-    class_of: np.ndarray  # (processors + 1,) int64, by size; -1 for 0
     shortest: np.ndarray  # (k,) int64 seconds, ascending: the shortest duration of each class
     row_of: np.ndarray  # (n,) int64 by job: the class of its estimate, or UNKNOWN
     front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
@@ -62,7 +61,6 @@ def new_openings(jobs: Jobs, processors: int, long: int = LONG, slots: int = SLO
     shortest = SHORTEST.astype(np.int64)
     return Openings(
         least=least,
-        class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,
         shortest=shortest,
         row_of=np.full(len(jobs.submit), UNKNOWN, dtype=np.int64),
         front=np.zeros((len(least), len(shortest)), dtype=np.int64),
@@ -107,7 +105,14 @@ def front_of(openings, jobs, job):
     """Return a time before which the job does not fit."""
     if not openings.noted[0]:
         return 0
-    return openings.front[openings.class_of[jobs.size[job]], duration_class(openings, jobs, job)]
+    column = size_class(openings, jobs.size[job])
+    return openings.front[column, duration_class(openings, jobs, job)]
+
+
+@inlined
+def size_class(openings, size):
+    """Return the class of the largest size that is at most this one; -1 for 0 and below."""
+    return np.searchsorted(openings.least, size, side="right") - 1
 
 
 @kernel
@@ -126,7 +131,7 @@ def put_forward(openings, jobs, job, time):
         return
     front, first = openings.front, duration_class(openings, jobs, job)
     first += openings.shortest[first] < jobs.estimate[job]
-    column = openings.class_of[jobs.size[job] - 1] + 1
+    column = size_class(openings, jobs.size[job] - 1) + 1
     while column < front.shape[0] and first < front.shape[1] and front[column, first] < time:
         row = first
         while row < front.shape[1] and front[column, row] < time:  # rows ascend
@@ -172,9 +177,8 @@ def note_gain(openings, profile, size, begin, end, first):
         top = max(top, profile.free[last])
         bottom = min(bottom, profile.free[last])
         last += 1
-    most = len(openings.class_of) - 1
-    column = openings.class_of[max(0, min(top, most))]
-    smallest = openings.class_of[max(0, min(bottom - size, most))] + 1
+    column = size_class(openings, top)
+    smallest = size_class(openings, bottom - size) + 1
     if column < smallest:
         return
     begin, row = _longest_opening(openings, profile, openings.least[smallest], first, last)

@@ -235,7 +235,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
             find_groups(history, trace.jobs)
             group[k, : len(trace)] = history.group
         ranking = new_ranking(ORDERS[order or "fcfs"], trace.jobs, np.random.default_rng(0))
-        numbers.append(ranking.number[trace.jobs.size] if order == "unicef" else ranking.number)
+        numbers.append(ranking.number)
     order_number = np.zeros((len(traces), max(map(len, numbers))))
     for k, number in enumerate(numbers):
         order_number[k, : len(number)] = number

@@ -186,8 +186,7 @@ class Ranking(NamedTuple):
     listed: np.ndarray  # (n,) bool: the job is in the line
     length: np.ndarray  # (1,) int64 jobs in the line
     duration: np.ndarray  # (n,) int64 seconds: predictions in place of the estimates; or (0,)
-    number: np.ndarray  # (n,) float64: u of a stochastic order, an expression's value; for unicef
-    # log2 n by size n; else (0,)
+    number: np.ndarray  # (n,) float64: u of a stochastic order, an expression's value; else (0,)
     deadline: np.ndarray  # (n,) int64 seconds: jobs past it come before all others; or (0,)
     age_limit: np.ndarray  # (1,) float64 seconds: jobs that waited longer come before all others
     code: np.ndarray  # (1,) int64, of the Order
@@ -208,8 +207,6 @@ def new_ranking(
     number = generator.random(count if draws else 0)
     if order.code == EXPRESSION:
         number = np.full(count, np.nan)  # not scored yet
-    if order.code == UNICEF:
-        number = np.array([0.0, *map(math.log2, range(1, int(jobs.size.max()) + 1))])
     return Ranking(
         line=np.empty(2 * count, dtype=np.int64),
         score=np.empty(2 * count, dtype=np.float64),
@@ -237,8 +234,7 @@ def score(ranking, jobs, job, time):
     submit = jobs.submit[job]
     if time - submit > ranking.age_limit[0]:
         return (submit - 2.0**52) * 2.0**900
-    place = jobs.size[job] if ranking.code[0] == UNICEF else job
-    number = ranking.number[place] if len(ranking.number) > 0 else 0.0
+    number = ranking.number[job] if len(ranking.number) > 0 else 0.0
     return formula(
         ranking.code[0],
         time - submit,
@@ -258,7 +254,7 @@ def durations(ranking, jobs):
 
 @kernel
 def formula(code, w, e, n, s, number, weight):
-    """Return the value of a formula of ORDERS; `number` is u, log2 n, or an expression's value.
+    """Return the value of a formula of ORDERS; `number` is u, or an expression's value.
 
     Choices where the sources are silent: F1 to F4 take s = 0 for 1, and s counts from time 0 of
     the trace; serial jobs, whose log2 n is 0, come first in UNICEF. Zotkin et al. do not say which
@@ -297,7 +293,7 @@ def formula(code, w, e, n, s, number, weight):
         stretch = w / e
         return -(stretch * stretch * stretch * n)
     if code == UNICEF:
-        return -(w / (max(number, 1e-20) * e))
+        return -(w / (max(math.log2(n), 1e-20) * e))
     if code == F1:
         return math.log10(e) * n + 8.70e2 * math.log10(max(s, 1))
     if code == F2:

@@ -15,6 +15,7 @@ from bfenv.agents.rlscheduler import NAME as PUBLISHED
 from bfenv.agents.rlscheduler import weight_files
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
+from bfenv.core.files import read_file
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
@@ -77,9 +78,15 @@ def code_files(kind: str, name: str) -> list[Path]:
 
 
 def code_hash(kind: str, name: str) -> str | None:
-    """Return the hash of `code_files`, None if there are none; other code makes another row."""
+    """Return the hash of `code_files`, None if there are none; other code makes another row.
+
+    Raises BfenvError if a file cannot be read.
+    """
     files = code_files(kind, name)
-    content = b"".join(file.read_bytes() for file in files)
+    try:
+        content = b"".join(read_file(file) for file in files)
+    except OSError as error:
+        raise BfenvError(f"{name}: {error.filename} cannot be read: {error.strerror}") from error
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None
 
 

@@ -17,6 +17,7 @@ from bfenv.leaderboard.suite import content_hash
 from bfenv.workloads.load import load_workload
 
 ARRAYS = ("start", "end", "trial_start", "trial_end")
+HEADING = 1024  # bytes before an array in a file, at most
 
 
 def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
@@ -78,7 +79,9 @@ def trace_of(row: Row) -> Trace:
 
 def _read_schedule(path: Path, trace: Trace, row: Row) -> Schedule:
     try:
-        kept = load_arrays(path, ARRAYS)
+        kept = load_arrays(
+            path, ARRAYS, most=len(ARRAYS) * (8 * len(trace) + HEADING), follow=False
+        )
     except (OSError, ValueError) as error:
         raise BfenvError(f"{path}: cannot be read: {error}") from error
     no_trials = np.full(len(trace), -1)

@@ -20,12 +20,13 @@ import numpy as np
 from bfenv.core.cache_folder import cache_root, write_to_cache
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import read_file, write_atomically
 from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.own_names import check_name, find_own
 from bfenv.leaderboard.suite import Suite
 from bfenv.workloads.load import path_in
 
+LARGEST = 2**24  # bytes of a row; those of a million jobs have a thousandth of that
 GIVEN, MOST_GIVEN = "given-logs.json", 200
 CONTENTS = ("suite.json", "rows", "timings", "schedules", "bounds")  # of a folder
 
@@ -82,7 +83,7 @@ def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True
     rows = []
     for path in paths:
         try:
-            rows.append(Row.from_json(path.read_bytes(), path))
+            rows.append(Row.from_json(_read(path), path))
         except OSError as error:
             raise BfenvError(f"{path}: cannot be read: {error}") from error
     if check_names:
@@ -104,6 +105,11 @@ def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True
         [row for row in ranked if not row.ok],
         tuple(row for row in rows if row.kind == "log" and row.ok),
     )
+
+
+def _read(path: Path) -> bytes:
+    """Read a file of a board: it is no link, and no larger than such a file is."""
+    return read_file(path, LARGEST, follow=False)
 
 
 def _check_name(row: Row, path: Path) -> None:
@@ -134,7 +140,7 @@ def open_store(folder: Path, suite: Suite) -> None:
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)
-    elif file.read_bytes() != text:
+    elif _read(file) != text:
         raise BfenvError(
             f"{folder} holds the rows of another suite or version, see {file}; "
             f"{suite.name} needs a folder of its own"
@@ -145,7 +151,7 @@ def find_row(folder: Path, key: str) -> Row | None:
     """Read the row of a key; None if it is missing, damaged, or that of another key."""
     path = folder / "rows" / f"{key}.json"
     try:
-        row = Row.from_json(path.read_bytes(), path)
+        row = Row.from_json(_read(path), path)
     except (FileNotFoundError, BfenvError):  # a full disk leaves files that are cut off
         return None
     return row if row.key == key else None
@@ -187,8 +193,8 @@ def time_spent(folder: str | os.PathLike[str]) -> dict[str, list[TimeSpent]]:
     """
     seconds: dict[str, dict[str, list[float]]] = {"policy": {}, "workload": {}}
     for file in sorted((Path(folder) / "timings").glob("*.json")):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            timing = json.loads(file.read_bytes())
+        with suppress(OSError, BfenvError, ValueError, KeyError, TypeError):
+            timing = json.loads(_read(file))
             row_seconds = float(timing["row_seconds"])
             for column, by_name in seconds.items():
                 by_name.setdefault(timing[column], []).append(row_seconds)

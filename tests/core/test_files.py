@@ -1,12 +1,15 @@
 """Files that are written in one step."""
 
+import io
 import os
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
 
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import load_arrays, write_atomically
+from bfenv.core.files import load_arrays, read_file, write_atomically
 
 
 def test_write(tmp_path):
@@ -81,3 +84,74 @@ def test_pickled_objects(tmp_path):
     np.savez(tmp_path / "objects.npz", objects=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match="it is damaged"):
         load_arrays(tmp_path / "objects.npz")
+
+
+def bomb(path, size):
+    """Write an array of zeros, which packs a thousand times."""
+    np.savez_compressed(path, start=np.zeros(size // 8, dtype=np.int64))
+
+
+def test_zip_bomb(tmp_path):
+    """A small file that unpacks to far more than arrays do is refused before it is unpacked."""
+    bomb(tmp_path / "bomb.npz", 2**28)
+    assert (tmp_path / "bomb.npz").stat().st_size < 2**19
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="unpacks to more than 67,108,864 bytes"):
+            load_arrays(tmp_path / "bomb.npz")
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+
+
+def test_most(path, tmp_path):
+    """A caller that knows how large arrays are says so; arrays that are not read do not count."""
+    bomb(tmp_path / "zeros.npz", 8000)
+    assert load_arrays(tmp_path / "zeros.npz", most=8128)["start"].shape == (1000,)
+    with pytest.raises(ValueError, match="unpacks to more than 8,000 bytes"):
+        load_arrays(tmp_path / "zeros.npz", most=8000)
+    assert load_arrays(tmp_path / "zeros.npz", ["end"], most=10) == {}
+
+
+def test_a_heading_that_promises_more(tmp_path):
+    """An array whose heading names a shape that the file does not hold takes no memory."""
+    content = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        content, {"descr": "<i8", "fortran_order": False, "shape": (2**36,)}
+    )
+    with zipfile.ZipFile(tmp_path / "lie.npz", "w") as archive:
+        archive.writestr("start.npy", content.getvalue())
+    with pytest.raises(ValueError, match="promises more than there is"):
+        load_arrays(tmp_path / "lie.npz")
+
+
+def test_another_packing(tmp_path):
+    """Only what numpy writes is unpacked: other methods pack a million times."""
+    with zipfile.ZipFile(tmp_path / "other.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("start.npy", bytes(1000))
+    with pytest.raises(ValueError, match="packed in another way"):
+        load_arrays(tmp_path / "other.npz")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_pipes_and_links(tmp_path):
+    """A pipe is refused and hangs no reader; so are links if they are not to be followed."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero", tmp_path):
+        with pytest.raises(BfenvError, match="is not a regular file"):
+            read_file(path)
+    with pytest.raises(ValueError, match="is not a regular file"):
+        load_arrays(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"data")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert read_file(tmp_path / "link") == b"data"
+    with pytest.raises(BfenvError, match="is a link, not a file"):
+        read_file(tmp_path / "link", follow=False)
+
+
+def test_the_largest_file(tmp_path):
+    """A file may have as many bytes as are allowed, and not one more."""
+    (tmp_path / "file").write_bytes(b"data")
+    assert read_file(tmp_path / "file", 4) == b"data"
+    with pytest.raises(BfenvError, match="has more than 3 bytes"):
+        read_file(tmp_path / "file", 3)

@@ -14,6 +14,7 @@ from bfenv.agents.agent_names import read_agent
 from bfenv.agents.player import NOTES
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
+from bfenv.core.files import read_file
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import KINDS, Row
@@ -22,7 +23,7 @@ from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
-from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
+from bfenv.leaderboard.store import CONTENTS, LARGEST, Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
@@ -140,8 +141,8 @@ def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
     """
     name, file = leaderboard.suite, leaderboard.folder / "suite.json"
     try:
-        described = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        described = json.loads(read_file(file, LARGEST, follow=False))
+    except (OSError, BfenvError, ValueError, RecursionError) as error:
         raise BfenvError(f"{file}: cannot be read: {error}") from error
     if not name.startswith(OWN):
         if workloads:

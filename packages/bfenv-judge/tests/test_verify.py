@@ -1,15 +1,19 @@
 """What a leaderboard claims is checked: suite, traces, schedules, rows, bounds."""
 
 import json
+import os
+import re
 import shutil
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from bfenv import BfenvError
 from bfenv.cli.app import app
 from bfenv.evaluation.row import Row
 from bfenv.leaderboard.run import run_suite
+from bfenv.leaderboard.store import read_leaderboard
 from bfenv.leaderboard.suite import find_suite, suite_of
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
@@ -273,6 +277,38 @@ def test_damaged_schedules(copy):
     path.write_bytes(content)
     verdicts = [one.verdict for one in verify(copy, sample=0) if one.check == "schedule"]
     assert sorted(verdicts) == [HOLDS] * 3 + [WRONG]
+
+
+def test_a_schedule_that_unpacks_to_gigabytes(copy):
+    """A kept schedule may have as many numbers as its trace has jobs: a zip bomb is wrong."""
+    path = next((copy / "schedules").glob("easy_lublin-32*.npz"))
+    np.savez_compressed(path, start=np.zeros(2**25, dtype=np.int64), end=np.zeros(2**25))
+    reason = found(copy)["schedule", WRONG]
+    assert re.search(r"it unpacks to more than [0-9,]{6,9} bytes", reason)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("part", ["rows", "schedules", "suite.json"])
+@pytest.mark.parametrize("make", ["pipe", "link"])
+def test_what_is_no_file(honest, copy, part, make):
+    """A pipe in a board hangs neither verify, report nor run; no link is followed out of it."""
+    path = copy / part if part == "suite.json" else next((copy / part).glob("easy_lublin-32*"))
+    path.unlink()
+    if make == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(next((honest / part).glob(path.name), honest / part))
+    what = "is not a regular file" if make == "pipe" else "is a link, not a file"
+    if part == "rows":
+        for read in (found, read_leaderboard):
+            with pytest.raises(BfenvError, match=what):
+                read(copy)
+    else:
+        check = part.removesuffix(".json").removesuffix("s")
+        assert what in found(copy)[check, WRONG]
+    if make == "pipe" and part != "schedules":
+        with pytest.raises(BfenvError, match=r"is not a regular file|exists and is not a file"):
+            run_suite(SUITE, ["easy"], out=copy, seeds=1)
 
 
 @pytest.mark.parametrize("format", ["table", "csv"])

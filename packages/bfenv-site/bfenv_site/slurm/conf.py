@@ -14,11 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.durations import DAY, MINUTE
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.files import read_file
+from bfenv.core.names import LARGEST
 from bfenv.core.text import listed, shown
 from bfenv.workloads.logs.times import read_duration
 
-MOST_NODES = 10**6  # of a list of names; more is a mistake
+MOST_NODES = 10**6  # of a cluster; more is a mistake
+MOST_FEATURES = 10**7  # of all nodes together
+MOST_CPUS = 2**16  # of a node, as in Slurm
+MOST_DIGITS = 12  # of a number in the name of a node
+MOST_LINES = 10**5  # of a slurm.conf and the files that it includes
+LARGEST_FILE = 2**22  # bytes of any of these
 NAME = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")
 UNSET = ("", "none", "no", "infinite", "unlimited", "0", "off")
 # Lines on which the schedule may depend, if they are set to anything but UNSET
@@ -187,6 +194,8 @@ def _nodes(
     future: list[str] = []
     for line in node_lines:
         names = expand_names(path, line.values["nodename"])
+        if len(sizes) + len(future) + len(names) > MOST_NODES:
+            raise PolicyError(f"{path}: more than {MOST_NODES:,} nodes")
         state = line.values.get("state", "").upper()
         if state == ABSENT:
             future += names
@@ -211,11 +220,15 @@ def _node_sets(
 ) -> dict[str, list[str]]:
     """Return the nodes of each NodeSet: those that it names, and those that have its feature."""
     features: dict[str, list[str]] = {}
+    total = 0
     for line in node_lines:
-        for feature in line.values.get("feature", "").split(","):
-            features.setdefault(feature.strip().lower(), []).extend(
-                expand_names(path, line.values["nodename"])
-            )
+        names = expand_names(path, line.values["nodename"])
+        own = {feature.strip().lower() for feature in line.values.get("feature", "").split(",")}
+        total += len(names) * len(own)
+        if total > MOST_FEATURES:
+            raise PolicyError(f"{path}: more than {MOST_FEATURES:,} features of nodes")
+        for feature in own:
+            features.setdefault(feature, []).extend(names)
     sets = {}
     for line in lines:
         if "nodeset" in line.values:
@@ -228,6 +241,8 @@ def _node_sets(
 def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
     """Return the names in a list such as "n[01-16,20],login"; PolicyError if it cannot be read."""
     names: list[str] = []
+    if set(re.sub(r"\[[^\[\]]*\]", "", text)) & set("[]"):
+        raise PolicyError(f"{path}: a bracket in {shown(text)} has no other one")
     for item in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text):
         found = [""]
         for part in NAME.findall(item):
@@ -237,13 +252,17 @@ def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
                 for piece in part[1:-1].split(","):
                     first, dash, last = piece.partition("-")
                     last = last if dash else first
-                    if not (first.isdecimal() and last.isdecimal()) or int(last) < int(first):
+                    is_range = first.isdecimal() and last.isdecimal()
+                    is_range = is_range and max(len(first), len(last)) <= MOST_DIGITS
+                    if not is_range or int(last) < int(first):
                         raise PolicyError(f"{path}: {shown(piece)} in {shown(text)} is no range")
                     if int(last) - int(first) > MOST_NODES:
                         raise PolicyError(f"{path}: {shown(text)} has too many names")
                     numbers = range(int(first), int(last) + 1)
                     pieces += [f"{number:0{len(first)}}" for number in numbers]
-            if len(found) * len(pieces) > MOST_NODES:
+                    if len(pieces) > MOST_NODES:
+                        break
+            if len(names) + len(found) * len(pieces) > MOST_NODES:
                 raise PolicyError(f"{path}: {shown(text)} has too many names")
             found = [name + piece for name in found for piece in pieces]
         names += found
@@ -259,7 +278,12 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
     """
     if depth > DEEPEST:
         raise PolicyError(f"{first}: {path.name} is included by itself")
-    text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, path.read_text(errors="replace"))
+    try:
+        data = read_file(path, LARGEST_FILE)
+    except BfenvError as error:
+        raise PolicyError(str(error)) from error
+    text = data.decode(errors="replace").replace(CONTINUED, "")
+    text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
     found: list[Line] = []
     number = 1
     for line in text.split("\n"):
@@ -269,6 +293,8 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
         if re.match(r"include\s", line, re.IGNORECASE):
             included = _included(line.split(None, 1)[1].strip(), first, where, found)
             found += _lines(included, first, depth + 1)
+            if len(found) > MOST_LINES:
+                raise PolicyError(f"{first}: {where}: more than {MOST_LINES:,} settings")
             continue
         items, end = [], 0
         while match := SETTING.match(line, end):
@@ -336,8 +362,8 @@ def _number(
         value = read(text)
     except ValueError:
         value = None
-    if value is None or value < 0:
-        raise PolicyError(f"{path}: {name}={text} is not a number of the kind that Slurm takes")
+    if value is None or not 0 <= value < LARGEST:
+        raise PolicyError(f"{path}: {name}={text:.40} is not a number of the kind that Slurm takes")
     return value
 
 
@@ -357,8 +383,9 @@ def _cpus(path: str | os.PathLike[str], line: Mapping[str, str]) -> int:
     )
     sockets = _number(path, line, "Sockets", boards * sockets, int)
     count: int = _number(path, line, "CPUs", sockets * cores * threads, int)
-    if count < 1:
-        raise PolicyError(f"{path}: NodeName={line['nodename']} has no CPUs")
+    if not 1 <= count <= MOST_CPUS:
+        what = "no CPUs" if count < 1 else f"more than {MOST_CPUS:,} CPUs"
+        raise PolicyError(f"{path}: NodeName={line['nodename']:.40} has {what}")
     return count
 
 
@@ -374,9 +401,9 @@ def _partition(
     * `sets`: the nodes of each NodeSet.
     """
     name, nodes = line["partitionname"], line.get("nodes", "")
-    names: list[str] = []
-    for item in expand_names(path, nodes):
-        names += known if item.upper() == "ALL" else sets.get(item, [item])
+    names: dict[str, None] = {}
+    for item in dict.fromkeys(expand_names(path, nodes)):
+        names |= dict.fromkeys(known if item.upper() == "ALL" else sets.get(item, [item]))
     unknown = [node for node in names if node not in known]
     if unknown:
         what = f"nodes {listed(unknown)}, which no NodeName has"

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from bfenv.core.errors import PolicyError
 from bfenv.core.text import listed, shown, suggest
 
+MOST_DIGITS = 12  # of a value
+
 
 class Parameter(NamedTuple):
     """A setting that is modelled: its value by default, and the limits that Slurm has."""
@@ -97,7 +99,8 @@ def read_parameters(text: str, strict: bool = True) -> tuple[dict[str, int], lis
             hint = suggest(name, {*PARAMETERS, *UNMODELLED}) or "see man slurm.conf"
             raise PolicyError(f"SchedulerParameters has no setting {shown(name)}; {hint}")
         _, least, most = PARAMETERS[name]
-        if not value.isdecimal() or not least <= int(value) <= most:
+        is_number = value.isdecimal() and len(value) <= MOST_DIGITS
+        if not is_number or not least <= int(value) <= most:
             raise PolicyError(
                 f"SchedulerParameters: {name} must be an integer from {least} to {most}, "
                 f"got {shown(value)}"

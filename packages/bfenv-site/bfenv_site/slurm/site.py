@@ -32,12 +32,21 @@ from bfenv_site.slurm.parameters import PARAMETERS, read_parameters, warn_of_unm
 from bfenv_site.slurm.priority import meet, new_priority
 from bfenv_site.slurm.scheduler import ACCOUNT, ASSOCIATION, PARTITION, Slurm, decide, run
 
+MOST_PROCESSORS = 2**26  # a policy's tables then take 3 GiB
 LONG_AGO = -(10**9)  # seconds
 ORDER = Order("slurm", EXPRESSION, "highest priority", "", "slurm.conf")
 
 
 def equal_nodes(cores_per_node: int, processors: int) -> Site:
-    """Return equal nodes in one partition; the last one may be smaller."""
+    """Return equal nodes in one partition; the last one may be smaller.
+
+    PolicyError if the machine has more processors than a table of them can have.
+    """
+    if processors > MOST_PROCESSORS:
+        raise PolicyError(
+            f"slurm: a table of the machine's {processors:,} processors is too large; a machine "
+            f"may have {MOST_PROCESSORS:,}"
+        )
     sizes = np.full(-(-processors // cores_per_node), cores_per_node, dtype=np.int64)
     sizes[-1] -= sizes.sum() - processors
     return site_of(sizes)

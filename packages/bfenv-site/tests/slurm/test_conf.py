@@ -1,5 +1,6 @@
 """What is read of a slurm.conf."""
 
+import os
 import warnings
 
 import numpy as np
@@ -105,6 +106,27 @@ PARTITION = "PartitionName=p Nodes=ALL\n"
         ("NodeName=n[1-9999999] CPUs=2\n" + PARTITION, "too many names"),
         ("NodeName=n CPUs=0\n" + PARTITION, "NodeName=n has no CPUs"),
         ("NodeName=n CPUs=many\n" + PARTITION, "CPUs=many is not a number"),
+        (f"NodeName=n CPUs={'9' * 23}\n" + PARTITION, "CPUs=99999999999999999999999 is not"),
+        (f"NodeName=n CPUs={'9' * 5000}\n" + PARTITION, "CPUs=9{40} is not a number"),
+        ("NodeName=n CPUs=65537\n" + PARTITION, "NodeName=n has more than 65,536 CPUs"),
+        ("NodeName=n Sockets=9999 CoresPerSocket=9999\n" + PARTITION, "more than 65,536 CPUs"),
+        (f"NodeName=n[1-{'9' * 5000}] CPUs=2\n" + PARTITION, "is no range"),
+        (f"NodeName=n[{'0' * 4000}1-9] CPUs=2\n" + PARTITION, "is no range"),
+        ("NodeName=n[1-3 CPUs=2\n" + PARTITION, "a bracket in 'n\\[1-3' has no other one"),
+        ("NodeName=" + "n[1-900000]," * 9 + " CPUs=2\n" + PARTITION, "too many names"),
+        ("".join(f"NodeName={c}[1-900000]\n" for c in "abc") + PARTITION, "than 1,000,000 nodes"),
+        (
+            f"NodeName=n[1-9000] Feature={','.join(map(str, range(2000)))}\n" + PARTITION,
+            "more than 10,000,000 features",
+        ),
+        (
+            f"PriorityType=priority/multifactor\nPriorityWeightAge={'9' * 99}\n{NODES}{PARTITION}",
+            "PriorityWeightAge=9{40} is not a number",
+        ),
+        (
+            "PriorityType=priority/multifactor\nFairShareDampeningFactor=nan\n" + NODES + PARTITION,
+            "FairShareDampeningFactor=nan is not a number",
+        ),
         (NODES + PARTITION + "SchedulerType=sched/wiki", "SchedulerType 'sched/wiki'"),
         (NODES + PARTITION + "PriorityType=priority/mine", "PriorityType 'priority/mine'"),
         (NODES + PARTITION + "what is this", "line 3: 'what is this' is not NAME=VALUE"),
@@ -269,3 +291,26 @@ def test_a_setting_that_slurm_does_not_have_is_refused(text, message):
 def test_case_and_spaces_of_parameters_do_not_matter():
     values, unmodelled = read_parameters(" BF_Interval = 5 ,, bf_continue ")
     assert (values["bf_interval"], unmodelled) == (5, ["bf_continue"])
+
+
+def test_files_that_include_each_other_many_times(tmp_path):
+    """What files include is bounded: each of ten includes the next one ten times."""
+    for i in range(10):
+        text = f"Include {i + 1}.conf\n" * 10
+        (tmp_path / f"{i}.conf").write_text(text if i < 9 else "Licenses=a\n" * 10)
+    with pytest.raises(PolicyError, match="more than 100,000 settings"):
+        read_conf(tmp_path / "0.conf")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_is_refused(tmp_path):
+    """A pipe, which might never end, is no slurm.conf."""
+    os.mkfifo(tmp_path / "slurm.conf")
+    with pytest.raises(PolicyError, match="is not a regular file"):
+        read_conf(tmp_path / "slurm.conf")
+
+
+def test_numbers_of_thousands_of_digits():
+    """SchedulerParameters refuse a number that Python does not even convert."""
+    with pytest.raises(PolicyError, match="bf_window must be an integer from 1 to 43200"):
+        read_parameters(f"bf_window={'9' * 5000}")

@@ -178,6 +178,13 @@ def test_a_workload_that_does_not_fit_the_site_is_refused(policy, trace, message
         bfenv.simulate(trace, policy)
 
 
+def test_a_machine_that_is_too_large():
+    """A machine whose processors take a table of gigabytes is refused before there is one."""
+    trace = bfenv.make_trace([0], [1], [1], processors=2**40)
+    with pytest.raises(PolicyError, match=r"is too large; a machine may have 67,108,864"):
+        simulate(trace, bfenv.find_policy("slurm"))
+
+
 def test_the_policy_of_a_site_cannot_act_pass_by_pass(policy):
     with pytest.raises(PolicyError, match="schedules whole traces"):
         policy.decide(None, None, None)
