@@ -27,6 +27,7 @@ from bfenv.envs.settings import DEFAULTS, EnvSettings
 ALL = MappingProxyType({"random": RandomAgent})
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
+ELSEWHERE = {"rlscheduler": "lab"}  # agents of other distributions of bfenv, by name
 SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
 WHOLE_TRACE: EnvSettings = {

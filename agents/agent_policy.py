@@ -9,14 +9,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bfenv.agents.agent_names import WHOLE_TRACE
+from bfenv.agents.agent_names import ELSEWHERE, WHOLE_TRACE
 from bfenv.agents.card import POLICY, is_network, read_card
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.player import play
-from bfenv.agents.rlscheduler import NAME as PUBLISHED
-from bfenv.agents.rlscheduler import rlscheduler
 from bfenv.baselines.registry import ALL, FAMILIES, find_policy
 from bfenv.core.cluster import Cluster
+from bfenv.core.distributions import load_offer
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.names import parse_name
@@ -28,7 +27,7 @@ from bfenv.envs.backfill import BackfillEnv
 
 
 def load_agent(name: str) -> Policy | Callable[..., Policy]:
-    """Return the policy of an agent, whose name is "agent:NAME"; for "rlscheduler", its family.
+    """Return the policy of an agent, whose name is "agent:NAME"; or its family.
 
     * `name`: of an agent that bfenv comes with, or the path of a card or a network, which ends in
       .json.
@@ -38,8 +37,11 @@ def load_agent(name: str) -> Policy | Callable[..., Policy]:
     """
     if not isinstance(name, str):
         raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
-    if name == PUBLISHED:
-        return rlscheduler
+    if name in ELSEWHERE:
+        family: Callable[..., Policy] = load_offer(
+            "bfenv.agents", name, ELSEWHERE[name], f"the agent {name}", PolicyError
+        )
+        return family
     agent = f"agent:{name}"
     if is_network(name):
         card = load_network(name).card

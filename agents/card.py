@@ -9,7 +9,7 @@ grammar of `bfenv.core.names`; in one of the kind "network" the weights stand be
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -321,3 +321,12 @@ def plain(value: Any) -> Any:
     if callable(value):
         return f"{value.__module__}:{getattr(value, '__qualname__', type(value).__qualname__)}"
     return [plain(one) for one in value]
+
+
+def geometric_means(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the geometric mean of the slowdown ratios at each load, by "own" or the load."""
+    by_load: dict[str, list[float]] = {}
+    for score in scores:
+        load = "own" if score["load"] is None else f"{score['load']:g}"
+        by_load.setdefault(load, []).append(float(score["slowdown_ratio"]))
+    return {load: float(np.exp(np.mean(np.log(ratios)))) for load, ratios in by_load.items()}

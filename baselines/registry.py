@@ -20,7 +20,6 @@ from bfenv.baselines import (
     easy,
     fcfs,
     los,
-    rlscheduler,
     selective,
     slack,
     speculative,
@@ -55,7 +54,7 @@ class PolicyFile(Protocol):
 # Every file with policies, in the order of the tables that list them; a new one is added here.
 FILES: tuple[PolicyFile, ...] = (
     fcfs, easy, easy_orders, conservative, conservative_replan, cons_rs, figure2, speculative,
-    los, selective, slack, rlscheduler,
+    los, selective, slack,
 )  # fmt: skip
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}
@@ -64,7 +63,10 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
     {family_name(family): family for file in FILES for family in file.FAMILIES}
 )
 GROUP = "bfenv.policies"  # of entry points
-ELSEWHERE = {"slurm": "site"}  # the distributions of bfenv that have the others, by name
+ELSEWHERE = {
+    "slurm": "site",
+    "rlscheduler": "lab",
+}  # the distributions of bfenv that have the others, by name
 _registered: dict[str, Policy] = {}  # by `policy`, in this process
 
 
@@ -134,7 +136,7 @@ def policies() -> Mapping[str, Policy]:
 
 def _listed(name: str) -> Policy | None:
     """Return the policy of `policies` that has a name, without importing the others; or None."""
-    if name in ELSEWHERE and name in offers(GROUP):
+    if name in ELSEWHERE:
         return _of_distribution(name)
     return _registered.get(name) or ALL.get(name)
 
@@ -142,16 +144,19 @@ def _listed(name: str) -> Policy | None:
 @cache
 def own_policies() -> Mapping[str, Policy]:
     """Return the baselines and the policies of bfenv's installed distributions, by name."""
+    found = {name: _of_distribution(name) for name in ELSEWHERE}
     return MappingProxyType(
-        ALL | {name: _of_distribution(name) for name in ELSEWHERE if name in offers(GROUP)}
+        {**ALL, **{name: policy for name, policy in found.items() if policy is not None}}
     )
 
 
 @cache
-def _of_distribution(name: str) -> Policy:
-    """Return a policy of ELSEWHERE, which its family makes without options."""
-    made: Policy = _installed(name)()
-    return made
+def _of_distribution(name: str) -> Policy | None:
+    """Return the policy that a family of ELSEWHERE makes without options, if it has its name."""
+    if name not in offers(GROUP):
+        return None
+    policy: Policy = _installed(name)()
+    return policy if policy.name == name else None
 
 
 def families() -> Mapping[str, Family]:

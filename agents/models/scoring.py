@@ -1,6 +1,6 @@
 """Scores of an agent: how it does on jobs that it has not seen, over how EASY does on them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -148,12 +148,3 @@ def find_failures(scores: Sequence[dict[str, Any]]) -> tuple[str, ...]:
                 f"of {score['copies']} copies, {score['wait_ratio']:.2f} in the median."
             )
     return tuple(failures)
-
-
-def geometric_means(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the geometric mean of the slowdown ratios at each load, by "own" or the load."""
-    by_load: dict[str, list[float]] = {}
-    for score in scores:
-        load = "own" if score["load"] is None else f"{score['load']:g}"
-        by_load.setdefault(load, []).append(float(score["slowdown_ratio"]))
-    return {load: float(np.exp(np.mean(np.log(ratios)))) for load, ratios in by_load.items()}

@@ -18,6 +18,7 @@ PACKAGES = {"site": "bfenv_site", "judge": "bfenv_judge", "lab": "bfenv_lab"}  #
 GROUPS = {
     "bfenv.commands": "commands of `bfenv`; a dot stands between two words",
     "bfenv.policies": "policies, and functions that make policies from options",
+    "bfenv.agents": "policies `agent:NAME`, and as NAME.files which files such a policy reads",
     "bfenv.competitors": "what takes part in a leaderboard beside policies and agents",
     "bfenv.readers": "functions that read logs of another kind than SWF",
     "bfenv.sections": "sections of the report on a leaderboard",

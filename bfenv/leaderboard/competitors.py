@@ -9,11 +9,17 @@ import shlex
 from pathlib import Path
 
 import bfenv.leaderboard.strangers as st
-from bfenv.agents.agent_names import SHIPPED, is_stochastic, read_agent, starts_trials, training_of
+from bfenv.agents.agent_names import (
+    ELSEWHERE,
+    SHIPPED,
+    is_stochastic,
+    read_agent,
+    starts_trials,
+    training_of,
+)
 from bfenv.agents.card import SUFFIX, card_path, is_network
-from bfenv.agents.rlscheduler import NAME as PUBLISHED
-from bfenv.agents.rlscheduler import weight_files
 from bfenv.baselines.registry import find_policy
+from bfenv.core.distributions import load_offer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import read_file
 from bfenv.core.names import parse_name, read_value
@@ -33,7 +39,7 @@ def _card_named(name: str) -> str:
     base, options = parse_name(name, PolicyError)
     prefix, _, card = base.partition(":")
     card = card or str(read_value(options.get("name", "''")))
-    return card if prefix == st.CARDS and card != PUBLISHED else ""
+    return card if prefix == st.CARDS and card not in ELSEWHERE else ""
 
 
 def network_of(name: str) -> str | None:
@@ -67,8 +73,11 @@ def code_files(kind: str, name: str) -> list[Path]:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
     base, options = parse_name(name, PolicyError)
-    if kind == "policy" and base == f"{st.CARDS}:{PUBLISHED}":
-        return list(weight_files(str(read_value(options.get("path", "")))))
+    prefix, _, agent = base.partition(":")
+    if kind == "policy" and prefix == st.CARDS and agent in ELSEWHERE:
+        what = f"the agent {agent}"
+        files_of = load_offer("bfenv.agents", f"{agent}.files", ELSEWHERE[agent], what)
+        return list(files_of(str(read_value(options.get("path", "")))))
     if kind == "policy" and (card := _card_named(name)):
         return [Path(card)] if card.endswith(SUFFIX) else []
     if (st.is_strange_agent if kind == "agent" else st.is_strange_policy)(name):

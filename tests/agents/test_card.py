@@ -16,8 +16,17 @@ from bfenv import (
     load_workload,
     simulate,
 )
-from bfenv.agents.card import ACTING, MODELS, POLICY, Card, read_card, shipped_names, write_card
-from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
+from bfenv.agents.card import (
+    ACTING,
+    MODELS,
+    POLICY,
+    Card,
+    geometric_means,
+    read_card,
+    shipped_names,
+    write_card,
+)
+from bfenv.agents.models.scoring import find_failures, score_card
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.seen_jobs import check_unseen, searched_spans
 from bfenv.cli.agents.listing import show_agent

@@ -49,8 +49,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
-    from bfenv.agents.card import read_card
-    from bfenv.agents.models.scoring import geometric_means
+    from bfenv.agents.card import geometric_means, read_card
 
     card = read_card(name)
     # A network's card may also have scores of other kinds, as on the traces that chose it.
