@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.engine import available_logs
 from benchmarks.measurements import Measurement, measurement
-from bfenv.agents.search import FEATURES, linear_order, network_order
 from bfenv.baselines import run_orders
 from bfenv.baselines.easy_orders import easy
 from bfenv.baselines.registry import simulate
 from bfenv.core.jobs import Trace
 from bfenv.workloads.load import load_workload
+from bfenv_lab.search import FEATURES, linear_order, network_order
 
 VARIANTS = 4  # of the linear scorer, run in one call
 UNITS = 4  # hidden units of the network

@@ -25,8 +25,8 @@ MENU = {
     "apply": Summary("Bring an order to a live Slurm.", "site"),
     "when": Summary("Say when jobs will start, and how sure that is.", "site"),
     "workloads": Summary("List workloads; show, fetch, import or schedule one."),
-    "train": Summary("Train an agent: evolve a small score."),
-    "search": Summary("Search for an order of EASY that beats EASY."),
+    "train": Summary("Train an agent: evolve a small score.", "lab"),
+    "search": Summary("Search for an order of EASY that beats EASY.", "lab"),
     "record": Summary("Record a policy or an agent as a data set of Minari."),
     "evolve-task": Summary("Write a task for OpenEvolve and services like it.", "judge"),
     "leaderboard": Summary("Compare policies and agents on frozen suites of traces."),
@@ -40,7 +40,8 @@ BEHIND = {
     "evaluate bound": Summary("Show how far EASY is from the best possible schedule.", "judge"),
     "report whatif": Summary("Compare variants of your site side by side.", "site"),
     "workloads import": Summary("Make a workload from your cluster's log.", "site"),
-    "train curves": Summary("Draw the learning curves of trainings."),
+    "train curves": Summary("Draw the learning curves of trainings.", "lab"),
+    "agents card": Summary("Make an agent of a search's result: score it, write its card.", "lab"),
     "check conformance": Summary(
         "Test EASY or conservative backfilling with small cases.", "judge"
     ),

@@ -12,8 +12,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import bfenv
-from bfenv.agents.search import SearchSettings, run_search
 from bfenv.analysis import STARVES
+from bfenv_lab.search import SearchSettings, run_search
 
 GENERATIONS = 8
 POPULATION = 24

@@ -21,12 +21,10 @@ from bfenv.agents.card import (
     MODELS,
     POLICY,
     Card,
-    geometric_means,
     read_card,
     shipped_names,
     write_card,
 )
-from bfenv.agents.models.scoring import find_failures, score_card
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.seen_jobs import check_unseen, searched_spans
 from bfenv.cli.agents.listing import show_agent
@@ -242,18 +240,3 @@ def test_split_of_a_log(tmp_path: Path) -> None:
 
 def _check(card: Card, source: str) -> None:
     check_unseen(f"agent:{card.name}", card.seen_jobs, load_workload(source), source=source)
-
-
-def test_scores() -> None:
-    """EASY in its own order has ratios of 1; training jobs are refused; failures are sentences."""
-    easy = replace(CARD, policy="easy(order=fcfs)")
-    scores = score_card(easy, [MODEL], [None], shakes=2)
-    (score,) = scores
-    assert (score["slowdown_ratio"], score["wait_ratio"], score["copies"]) == (1.0, 1.0, 2)
-    assert find_failures(scores) == ()
-    assert geometric_means(scores) == {"own": 1.0}
-    bad = dict(score, slowdown_ratio=1.2, wait_ratio=1.9, highest_wait_ratio=2.5)
-    assert len(find_failures([bad])) == 2
-    seen = replace(easy, trained_on=tuple(searched_spans((MODEL,), "all")))
-    with pytest.raises(PolicyError, match="was trained on"):
-        score_card(seen, [MODEL], [None], shakes=1)

@@ -2,11 +2,10 @@
 
 import typer
 
-from bfenv.cli.agents import card, listing
+from bfenv.cli.agents import listing
 from bfenv.cli.groups import Group
 from bfenv.cli.options import Once
 
 app = typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None)
 app.callback(invoke_without_command=True)(listing.agents)
 app.command("show", cls=Once)(listing.show_agent)
-app.command("card", cls=Once)(card.card)

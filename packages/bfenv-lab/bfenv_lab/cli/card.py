@@ -1,0 +1,63 @@
+"""The command `bfenv agents card`."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import ForceOption, JobsOption, check_new, option
+from bfenv.core.errors import BfenvError
+
+
+def card(
+    result: Path = typer.Argument(..., metavar="RESULT", help="The result.json of `bfenv search`."),
+    what: str = option(..., "TEXT", "What the agent is, in a sentence."),
+    out: Path = option(..., "FILE", "Card to write, NAME.json.", "--out", "-o"),
+    workload: list[str] | None = option(
+        None, "WORKLOAD", "Score it on the test split; repeat for several.", "--workload", "-w"
+    ),
+    unseen: list[str] | None = option(
+        None, "WORKLOAD", "Score it on all jobs; repeat for several."
+    ),
+    copies: int = option(5, "N", "Copies of each workload, submit times shifted at random.", min=1),
+    jobs: JobsOption = 1,
+    force: ForceOption = False,
+) -> None:
+    """Make an agent of a search's result: score it, write its card.
+
+    The agent is scored on the test split of each --workload and on all jobs of each --unseen
+    workload, at its own load and at 0.9. Jobs that it was trained on are refused. Use the card as
+    "agent:FILE" wherever you name a policy.
+
+    \b
+    Examples:
+      bfenv agents card found/result.json --what "A formula." --out mine.json \\
+        --unseen lublin:jobs=2000,procs=64,seed=7 --copies 2
+    """
+    from dataclasses import replace
+
+    from bfenv.agents.card import write_card
+    from bfenv_lab.scoring import find_failures, score_card
+    from bfenv_lab.search.search_run import read_result, result_card
+
+    if out.suffix != ".json":
+        raise BfenvError(f"{out}: the name of a card must end in .json")
+    if not what.strip():
+        raise BfenvError("--what must say what the agent is, in a sentence")
+    check_new(out, force)
+    made = result_card(out.stem, what, read_result(result))
+    scores: list[dict[str, Any]] = []
+    parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None, 0.9), "all")]
+    with show.progress() as progress:
+        for workloads, loads, split in parts:
+            task = progress.add_task(f"scoring, {split}", total=len(workloads) * len(loads))
+
+            def done(count: int, total: int, task: Any = task) -> None:
+                progress.update(task, completed=count)
+
+            scores += score_card(
+                made, workloads, loads, split=split, shakes=copies, done=done, jobs=jobs
+            )
+    write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
+    show.text(out)

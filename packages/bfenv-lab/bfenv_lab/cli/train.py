@@ -1,0 +1,102 @@
+"""The command `bfenv train`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bfenv.cli.options as o
+from bfenv.cli import show
+from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv_lab.search.objective import Score
+    from bfenv_lab.search.search_run import Progress
+    from bfenv_lab.search.search_settings import SearchSettings
+
+
+def train(
+    out: Path = o.option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
+    algo: str = o.option("es", "ALGO", "es, evolution, is the only one."),
+    workload: list[str] | None = o.option(
+        None, "WORKLOAD", "Workload to train on; repeat for several.", "--workload", "-w"
+    ),
+    load: list[str] | None = o.option(
+        None, "LOAD", "own, or an offered load; repeat for several.  [default: 0.7, 0.8, 0.9]"
+    ),
+    generations: int = o.option(24, "N", "Number of generations.", min=1),
+    population: int = o.option(16, "N", "Candidates per generation.", min=4),
+    units: int = o.option(0, "N", "Hidden units of the score, at most 6; 0 is linear.", min=0),
+    options: str = o.option(
+        "guard={1.1:1.5}, reservations=0", "OPTIONS", "Other options of easy, as of bfenv search."
+    ),
+    seed: int = o.option(0, "N", "Random seed.", min=0),
+    seeds: int | None = o.option(
+        None, "N", "Train with N seeds, from --seed on, in FOLDER/seed-K.", min=1
+    ),
+    jobs: o.JobsOption = 1,
+) -> None:
+    """Train an agent: evolve a small score, by which EASY orders the queue.
+
+    CMA-ES tunes the 19 weights of a linear score, or those of a network with --units hidden units.
+    It plays the training split of each workload as a whole, and all candidates of a generation play
+    the same jobs. Without --workload, these are six traces of the model lublin. The result
+    is FOLDER/agent.json, the best policy on the validation split: score it with `bfenv evaluate
+    --policy agent:FOLDER/agent.json`.
+
+    The progress bar shows the mean bounded slowdown and the longest wait on validation, both
+    divided by EASY's. An agent whose longest wait is at most 1.8 times EASY's is preferred to any
+    other. Run the same command again to continue an interrupted training: the result is the same.
+
+    To train a neural network, use stable-baselines3: `python -m bfenv.train_sb3 --help`.
+
+    \b
+    Examples:
+      bfenv train --seeds 3 --jobs 2 --out runs
+      bfenv train -w lublin:jobs=600,procs=32 --load 0.9 --generations 3 --population 4 --out run
+      bfenv train curves runs --out curves.png
+    """
+    from bfenv_lab.cli.search import read_loads
+    from bfenv_lab.search.training import LOADS, WORKLOADS, training_settings
+
+    if algo != "es":
+        raise BfenvError(
+            f"algo must be es, got {algo!r}; to train a network, use python -m bfenv.train_sb3"
+        )
+    o.check_output_folder(out)
+    if seeds is not None and out.exists():
+        if any(not path.name.startswith("seed-") for path in out.iterdir()):
+            raise BfenvError(f"{out} holds other things than seeds: choose another folder")
+    for number in range(seed, seed + (seeds or 1)):
+        settings = training_settings(
+            tuple(workload or WORKLOADS),
+            read_loads(load) if load else LOADS,
+            options=options,
+            units=units,
+            population=population,
+            seed=number,
+        )
+        _train(settings, out / f"seed-{number}" if seeds else out, generations, jobs)
+
+
+def _train(settings: "SearchSettings", out: Path, generations: int, jobs: int) -> None:
+    """Train once with a progress bar; print the best score."""
+    from bfenv_lab.search.training import train as run
+
+    latest: list[Progress] = []
+    with show.progress() as progress:
+        bar = progress.add_task("preparing", total=generations)
+
+        def done(state: "Progress") -> None:
+            latest[:] = [state]
+            progress.update(bar, completed=state.generation, description=_score(state.score))
+
+        try:
+            agent = run(settings, out, generations=generations, jobs=jobs, done=done)
+        except KeyboardInterrupt:
+            show.lines([f"{out}: the same command goes on from the last generation"], sys.stderr)
+            raise
+    show.text(f"{agent}: on validation {_score(latest[-1].score)} of EASY's")
+
+
+def _score(score: "Score") -> str:
+    return f"slowdown {score.slowdown_ratio:.3f}, longest wait {score.wait_ratio:.2f}"

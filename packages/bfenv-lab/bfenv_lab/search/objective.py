@@ -1,0 +1,113 @@
+"""The objective of a search: mean log ratio of bounded slowdown to EASY's, without starvation."""
+
+import math
+from collections.abc import Sequence
+from contextlib import closing
+from functools import lru_cache
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import bounded_slowdown
+from bfenv.parallel.sweep import run_tasks
+from bfenv_lab.search.cases import Case
+
+PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
+CHUNK = 8  # policies per task
+# Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
+# it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
+WAIT_MARGIN = 1.8
+
+
+class Outcome(NamedTuple):
+    """How a policy did in a case, over how EASY did."""
+
+    slowdown_ratio: float  # of mean bounded slowdowns
+    wait_ratio: float  # of longest waits
+    mean_wait: float  # seconds
+    easy_mean_wait: float  # seconds
+
+
+class Score(NamedTuple):
+    """How a policy did in several cases."""
+
+    value: float  # the objective, the lower the better
+    slowdown_ratio: float  # geometric mean
+    wait_ratio: float  # the worst of the medians over shaken copies
+
+
+def combine(
+    cases: Sequence[Case], outcomes: Sequence[Outcome], tolerated_wait: float = 1.5
+) -> Score:
+    """Return the score over cases; each counts the same.
+
+    * `cases`: what was run.
+    * `outcomes`: the outcome of each.
+    * `tolerated_wait`: multiple of EASY's longest wait. Beyond it, there is a penalty of PENALTY
+      for each e-fold.
+    """
+    copies: dict[Case, list[float]] = {}
+    for case, outcome in zip(cases, outcomes, strict=True):
+        copies.setdefault(case._replace(seed=0), []).append(outcome.wait_ratio)
+    logs = [math.log(each.slowdown_ratio) for each in outcomes]
+    excess = [max(0.0, math.log(each.wait_ratio / tolerated_wait)) for each in outcomes]
+    mean = math.fsum(logs) / len(logs)
+    return Score(
+        value=mean + PENALTY * math.fsum(excess) / len(excess),
+        slowdown_ratio=math.exp(mean),
+        wait_ratio=max(map(median, copies.values())),
+    )
+
+
+def score_policies(
+    policies: Sequence[str], cases: Sequence[Case], **workers: Any
+) -> list[list[Outcome]]:
+    """Return the outcome of each policy in each case.
+
+    * `policies`: expressions that `find_policy` takes; equal ones are run once.
+    * `cases`: the jobs.
+    * `workers`: where to run, see `bfenv.parallel.run_tasks`. Outcomes do not depend on it.
+    """
+    distinct = list(dict.fromkeys(policies))
+    chunks = [distinct[i : i + CHUNK] for i in range(0, len(distinct), CHUNK)]
+    tasks = [(case, chunk) for case in cases for chunk in chunks]
+    found: dict[tuple[str, Case], Outcome] = {}
+    warm = policies[:1] if policies else ()
+    with closing(run_tasks(run_case, tasks, warm=warm, **workers)) as results:
+        for i, outcomes in results:
+            case, chunk = tasks[i]
+            found.update(
+                ((policy, case), each) for policy, each in zip(chunk, outcomes, strict=True)
+            )
+    return [[found[policy, case] for case in cases] for policy in policies]
+
+
+def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
+    """Return the outcome of each policy in a case."""
+    trace = case.trace()
+    return [outcome_over_easy(case, *_measure(trace, policy)) for policy in policies]
+
+
+def outcome_over_easy(case: Case, slowdown: float, longest: float, mean: float) -> Outcome:
+    """Return the outcome of a mean bounded slowdown, and of a longest and a mean wait in seconds.
+
+    Longest waits below a second count as a second.
+    """
+    easy_slowdown, easy_longest, easy_mean = _easy(case)
+    ratios = slowdown / easy_slowdown, max(longest, 1.0) / max(easy_longest, 1.0)
+    return Outcome(*ratios, mean, easy_mean)
+
+
+@lru_cache(maxsize=1024)
+def _easy(case: Case) -> tuple[float, float, float]:
+    return _measure(case.trace(), "easy")
+
+
+def _measure(trace: Trace, policy: str) -> tuple[float, float, float]:
+    """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
+    wait = simulate(trace, find_policy(policy)).wait
+    slowdown = bounded_slowdown(wait, trace.runtime)
+    return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

@@ -1,0 +1,1 @@
+"""What the tests of bfenv-lab share: a toy to search for, and an oracle."""

@@ -1,0 +1,130 @@
+"""The objective, and the cases it is measured on."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bfenv import BfenvError, load_workload, metrics, simulate
+from bfenv.agents.seen_jobs import jobs_hash
+from bfenv.workloads import shaken, split_range, with_load
+from bfenv_lab.search.cases import Case, make_cases
+from bfenv_lab.search.objective import Outcome, combine, score_policies
+from bfenv_lab.search.template import read_template
+
+MODEL = "lublin:jobs=600,procs=32,load=0.9"
+
+
+def test_combine() -> None:
+    """The value is the mean log ratio, plus 2 per e-fold of too long longest waits."""
+    cases = [Case(MODEL, "train", 0, 200, load, 120, 0) for load in (None, 0.9)]
+    outcomes = [Outcome(0.5, 1.5, 0, 0), Outcome(0.125, 1.5 * math.e, 0, 0)]
+    score = combine(cases, outcomes)
+    assert score.slowdown_ratio == pytest.approx(0.25)
+    assert score.value == pytest.approx(math.log(0.25) + 2 * 0.5)
+    assert score.wait_ratio == pytest.approx(1.5 * math.e)
+    tolerant = combine(cases, outcomes, tolerated_wait=1.5 * math.exp(0.5))
+    assert tolerant.value == pytest.approx(math.log(0.25) + 2 * 0.25)
+
+
+def test_shaken_copies_have_a_median() -> None:
+    """One shaken copy with a long wait does not make a policy one that starves jobs."""
+    cases = [Case(MODEL, "train", 0, 200, None, 120, seed) for seed in range(3)]
+    cases.append(cases[0]._replace(load=0.9))
+    score = combine(cases, [Outcome(0.5, wait, 0, 0) for wait in (1.0, 9.0, 1.5, 1.25)])
+    assert score.wait_ratio == 1.5
+
+
+def test_outcomes() -> None:
+    """Outcomes are metrics over EASY's; EASY itself has ratios of 1."""
+    case = Case(MODEL, "train", 50, 200, 0.95, 120, 4)
+    outcomes = score_policies(["easy", "easy(order=size)", "easy"], [case])
+    trace = load_workload(MODEL)
+    begin, _ = split_range(trace, "train")
+    part = shaken(with_load(trace[begin + 50 : begin + 250], 0.95), 120, seed=4)
+    easy, other = (metrics(simulate(part, name)) for name in ("easy", "easy(order=size)"))
+    mean = easy["mean_wait"]
+    assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0, mean, mean)]
+    assert outcomes[1][0].slowdown_ratio == pytest.approx(
+        other["mean_bounded_slowdown"] / easy["mean_bounded_slowdown"]
+    )
+    assert outcomes[1][0].wait_ratio == other["max_wait"] / easy["max_wait"]
+    assert outcomes[1][0].mean_wait == other["mean_wait"] and outcomes[1][0].easy_mean_wait == mean
+
+
+def test_cases() -> None:
+    """Slices cover the training split once; no case reaches the test split."""
+    cases = make_cases((MODEL,), (None, 0.9), slice_jobs=90, shakes=2)
+    trace = load_workload(MODEL)
+    begin, end = split_range(trace, "train")
+    slices = cases.slices[MODEL]
+    one = [case for case in slices if case.load is None and case.seed == 0]
+    assert [case.first_job for case in one] == list(
+        np.cumsum([0, *(case.job_count for case in one)])[:-1]
+    )
+    assert sum(case.job_count for case in one) == end - begin
+    assert len(slices) == len(one) * 4
+    assert {case.split for case in (*slices, *cases.whole)} == {"train", "validation"}
+    assert all(case.split == "validation" for case in cases.validation)
+
+
+def test_draw() -> None:
+    """A draw has as many different cases of each workload as wanted, if there are any."""
+    cases = make_cases((MODEL, "sud:jobs=200"), (None,), slice_jobs=100, shakes=1)
+    drawn = cases.draw(np.random.default_rng(0), 2)
+    assert len(set(drawn)) == len(drawn)
+    assert [case.workload for case in drawn] == [MODEL, MODEL, "sud:jobs=200"]
+
+
+def test_jobs_hash() -> None:
+    """Loads and shaken submit times do not change the hash; other jobs do."""
+    trace = load_workload(MODEL)
+    assert jobs_hash(with_load(trace, 0.5)) == jobs_hash(trace)
+    assert jobs_hash(shaken(trace, 600, seed=3)) == jobs_hash(trace)
+    assert jobs_hash(trace[1:]) != jobs_hash(trace)
+
+
+def test_fixed() -> None:
+    """Options without ranges stand as they are."""
+    template = read_template("guard=1.5, trial=180")
+    assert template.policy("size") == "easy(order='size', guard=1.5, trial=180)"
+    assert read_template("").policy("size") == "easy(order='size')"
+
+
+def test_ranges() -> None:
+    """A range is on a logarithmic scale; one of whole numbers gives whole numbers."""
+    template = read_template("guard={0.5:2}, trial={60:6000}")
+    assert template.policy("size", (0.5, 0.5)) == "easy(order='size', guard=1, trial=600)"
+    assert template.policy("size", (0.0, 1.0)) == "easy(order='size', guard=0.5, trial=6000)"
+    assert template.policy("size", (-1.0, 9.0)) == "easy(order='size', guard=0.5, trial=6000)"
+
+
+def test_trials() -> None:
+    """Only with the option trial are jobs started for a trial."""
+    assert read_template("guard=2, trial={60:600}").has_trials
+    assert not read_template("guard={1:2}, trial=0").has_trials
+    assert not read_template("").has_trials
+
+
+def test_expressions() -> None:
+    """Ranges may stand within an expression."""
+    template = read_template("keep='{0.4:1.6} * size'")
+    assert template.policy("size", (0.5,)) == "easy(order='size', keep='0.8 * size')"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("guard={1:2", "expected"),
+        ("guard=1:2}", "expected"),
+        ("guard={1}", "expected ranges like {0.5:2}"),
+        ("guard={a:b}", "not a range"),
+        ("guard={-1:2}", "0 < low < high"),
+        ("order=estimate", "order is what the search looks for"),
+        ("gard=1", "easy has no option 'gard'"),
+    ],
+)
+def test_wrong(text: str, message: str) -> None:
+    """What looks like a range and is none, and what `easy` does not take, is refused."""
+    with pytest.raises(BfenvError, match=message):
+        read_template(text)
