@@ -10,19 +10,23 @@ from bfenv.baselines.multiqueue.figure2 import LONG, TRIAL, with_queues
 from bfenv.core.policy import Policy
 
 
-def easy_speculative(speculation: int | str = TRIAL, tried_above: int | str = LONG) -> Policy:
+def easy_speculative(
+    speculation: int | str = TRIAL, tried_above: int | str = LONG, order: str = "fcfs"
+) -> Policy:
     """Make a policy of single-queue backfilling with trials.
 
     Args:
         speculation: Length of a trial, in seconds or like "3min"; 0 for no trials.
         tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
+        order: The order of the jobs that have one priority: a name of
+            `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
 
     Raises:
         PolicyError: If an option is out of its range.
     """
     return with_queues(
         easy_speculative,
-        {"speculation": speculation, "tried_above": tried_above},
+        {"speculation": speculation, "tried_above": tried_above, "order": order},
         bounds=(),
         summary="easy with priorities and reservations, after a trial of long jobs",
         source="Lawson and Smirni 2002, section 3",

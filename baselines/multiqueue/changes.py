@@ -5,6 +5,7 @@ reservations, and every pivot or trial with a promised start.
 """
 
 import bfenv.baselines.multiqueue.memory as at
+from bfenv.baselines.queue_order import learn_ends, sort
 from bfenv.baselines.reservations import NONE, bring_up_to_now, move_up
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
 from bfenv.core.jobs import FOREVER
@@ -96,6 +97,9 @@ def update(cluster, jobs, memory):
     and always where starts are requested.
     """
     state = memory.state
+    if memory.order is not None:
+        learn_ends(memory.order, cluster, jobs)
+        sort(memory.order, cluster, jobs)
     kept, due = not memory.any_requested[0] and _followed(cluster, memory), 0
     if kept:
         due = _let_time_pass(cluster, jobs, memory)
@@ -106,7 +110,8 @@ def update(cluster, jobs, memory):
         return skip_unchanged(cluster, memory, 0, 0, 0)
     first_new_trial = state[at.UNTRIED]
     first_new_job = _find_new(cluster, jobs, memory)
-    if first_new_job != state[at.LEFT_WAITING] or state[at.LOWEST] < state[at.HIGHEST]:
+    is_sorted = memory.order is not None
+    if is_sorted or first_new_job != state[at.LEFT_WAITING] or state[at.LOWEST] < state[at.HIGHEST]:
         _find_pivots(cluster, jobs, memory)
     return skip_unchanged(cluster, memory, first_new_job, first_new_trial, due)
 
@@ -120,10 +125,13 @@ def skip_unchanged(cluster, memory, first_new_job, first_new_trial, due):
     this pass (SETTLED). If besides none is due and no job has come back from its trial, only new
     trials are planned. If besides the free processors are those that the last pass left, a job
     refused then would be refused again, because time alone only shortens what is free from now on:
-    only new jobs are considered.
+    only new jobs are considered. In another order than that of arrival there is no shortcut, as a
+    new job may come first.
     """
     state = memory.state
-    state[at.SETTLED] = state[at.LOWEST] >= state[at.HIGHEST] and not state[at.GAINED]
+    state[at.SETTLED] = (
+        state[at.LOWEST] >= state[at.HIGHEST] and not state[at.GAINED] and memory.order is None
+    )
     state[at.GAINED] = 0
     if not state[at.SETTLED] or due > 0 or first_new_job != state[at.LEFT_WAITING]:
         return 0, 0
@@ -215,12 +223,12 @@ def _find_new(cluster, jobs, memory):
 
 @kernel
 def _find_pivots(cluster, jobs, memory):
-    """Make the first queued job of each partition its pivot; one that was loses its promise."""
+    """Make the first job of each queue its pivot; one that was loses its promise."""
     for p in range(len(memory.pivot)):
         pivot_p = NONE
-        for job in waiting(cluster):
+        for job in at.queue_in_order(cluster, memory):
             if (
-                at.partition_of(memory.partitions, jobs, job) != p
+                at.queue_of(memory.partitions, jobs, job) != p
                 or at.stage_of(cluster, memory, job) != at.QUEUED
             ):
                 continue

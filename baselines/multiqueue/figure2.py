@@ -28,6 +28,8 @@ made where the paper is silent or at odds with itself:
   jobs and the reservations before it (section 2.2). Pivots and trials in its way are promised other
   starts. It starts at the promised time, whatever ends early; promised later than requested, it
   counts as missed.
+* In another order than that of arrival, the pivot of a queue is its first job in each pass, and a
+  pivot that another job passes loses its promise. Trials stay in order of arrival.
 * An estimate of 1000 s exactly is of partition 2 by equation (1) and not tried by section 2.1.
 
 docs/reproductions/lawson-smirni2002.md has the numbers of this reading and of others beside what
@@ -42,8 +44,9 @@ from typing import Any
 import bfenv.baselines.multiqueue.memory as at
 from bfenv.baselines.multiqueue.changes import promise, remember, update
 from bfenv.baselines.policy_names import expression
+from bfenv.baselines.queue_order import find_order_or_expression
 from bfenv.baselines.reservations import NONE
-from bfenv.core.arguments import check_integer
+from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.cluster import free, now, start, try_start, waiting
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
@@ -52,10 +55,12 @@ from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.core.profile import fits, reserve
+from bfenv.knowledge.priorities import FCFS
 
 BOUNDS = (1000, 10_000)  # seconds, equation (1)
 TRIAL = 180  # seconds, section 2.1
 LONG = 1000  # seconds, section 2.1
+MOST_PARTITIONS = 1000
 
 
 @kernel
@@ -76,7 +81,7 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
     priority = at.next_priority(cluster, jobs, memory, FOREVER)
     while priority > at.NO_PRIORITY:
         _execute_speculatively(cluster, jobs, memory, priority, first_trial)
-        for job in waiting(cluster)[first_job:]:
+        for job in at.queue_in_order(cluster, memory)[first_job:]:
             # one too large to start now matters as a pivot only
             if (
                 (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
@@ -110,14 +115,14 @@ def _execute_speculatively(cluster, jobs, memory, priority, first):
 
 @kernel
 def _is_pivot(jobs, memory, job):
-    """Return whether a queued job is the pivot of its partition, or would become it."""
-    return memory.pivot[at.partition_of(memory.partitions, jobs, job)] in (job, NONE)
+    """Return whether a queued job is the pivot of its queue, or would become it."""
+    return memory.pivot[at.queue_of(memory.partitions, jobs, job)] in (job, NONE)
 
 
 @kernel
 def _consider(cluster, jobs, memory, job):
     """The loop of Figure 2 for one queued job."""
-    p = at.partition_of(memory.partitions, jobs, job)  # line 1
+    p = at.queue_of(memory.partitions, jobs, job)  # line 1
     if memory.pivot[p] == NONE:  # line 2
         memory.pivot[p] = job
     if job == memory.pivot[p]:  # line 6
@@ -155,12 +160,16 @@ def with_queues(
     options: Mapping[str, Any],
     *,
     bounds: tuple[int, ...],
+    shares: tuple[float, ...] | None = None,
     summary: str,
     source: str,
 ) -> Policy:
     """Make a policy of Figure 2 with one queue more than `bounds`, of a family's options.
 
-    Raises PolicyError if `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
+    `shares` are the initial partitions; None for equal ones, one for each queue.
+
+    Raises PolicyError if `speculation` or `tried_above` is not a duration >= 0 in whole seconds, or
+    `order` is no order.
     """
     lengths: dict[str, Any] = {
         name: check_integer(
@@ -168,14 +177,23 @@ def with_queues(
         )
         for name in ("speculation", "tried_above")
     }
+    order = find_order_or_expression(options["order"])
+    memory = partial(
+        at.new_memory,
+        bounds=bounds,
+        shares=shares,
+        order=None if order.code == FCFS else order,
+        **lengths,
+    )
     return Policy(
         name=expression(family, {**options, **lengths}),
         decide=decide,
         run=run,
-        memory=partial(at.new_memory, bounds=bounds, **lengths),
+        memory=memory,
         records=at.records,
         summary=summary,
         source=source,
+        stochastic=order.stochastic,
         stateful=True,
         trials=lengths["speculation"] > 0,
         requested_starts=True,
@@ -186,6 +204,8 @@ def multiqueue(
     bounds: tuple[int | str, ...] = BOUNDS,
     speculation: int | str = TRIAL,
     tried_above: int | str = LONG,
+    partitions: int | tuple[float, ...] | None = None,
+    order: str = "fcfs",
 ) -> Policy:
     """Make a policy of multiple-queue backfilling.
 
@@ -193,6 +213,12 @@ def multiqueue(
         bounds: Estimates at which the next queue begins, ascending, in seconds or like "2h".
         speculation: Length of a trial, in seconds or like "3min"; 0 for no trials.
         tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
+        partitions: Number of partitions, of equal size at first; or their initial sizes, as in
+            (2, 1, 1) for half the machine and two quarters. With fewer partitions than queues,
+            neighbouring queues share one; with more, the last ones lend their processors. None for
+            one for each queue.
+        order: The order of the jobs of a queue that have one priority: a name of
+            `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
 
     Raises:
         PolicyError: If an option is out of its range.
@@ -203,13 +229,28 @@ def multiqueue(
     ascending = isinstance(limits, tuple) and all(type(limit) is int for limit in limits)
     if not ascending or not limits or any(a >= b for a, b in pairwise((0, *limits))):
         raise PolicyError(f"bounds must be a tuple of ascending integers > 0, got {bounds!r}")
+    options = {
+        "bounds": limits, "speculation": speculation, "tried_above": tried_above,
+        "partitions": partitions, "order": order,
+    }  # fmt: skip
     return with_queues(
         multiqueue,
-        {"bounds": limits, "speculation": speculation, "tried_above": tried_above},
+        options,
         bounds=limits,
+        shares=None if partitions is None else _shares(partitions),
         summary="a queue and a pivot for each class of estimates, after a trial of long jobs",
         source="Lawson and Smirni 2002, Figure 2",
     )
+
+
+def _shares(partitions: int | tuple[float, ...]) -> tuple[float, ...]:
+    """Return the shares of the machine that the partitions have at first."""
+    if isinstance(partitions, tuple) and partitions:
+        shares = tuple(check_number("partitions", s, 0, error=PolicyError) for s in partitions)
+        if sum(shares) == 0:
+            raise PolicyError(f"partitions must not all be empty, got {partitions}")
+        return shares
+    return (1,) * check_integer("partitions", partitions, 1, MOST_PARTITIONS, error=PolicyError)
 
 
 MULTIQUEUE = multiqueue()

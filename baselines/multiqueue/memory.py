@@ -1,37 +1,52 @@
 """What multiple-queue backfilling keeps from pass to pass, and what a waiting job waits for.
 
-Lawson and Smirni 2002, section 2.1 and equation (1). The machine is divided among the queues, one
-partition each. Processors that are idle in one partition can move to another for a start.
+Lawson and Smirni 2002, section 2.1 and equation (1). The machine is divided into partitions, by
+default one for each queue. Processors that are idle in one partition can move to another for a
+start.
 """
 
+import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.queue_order import QueueOrder, new_queue_order
 from bfenv.baselines.reservations import NONE, Reservations, new_reservations
 from bfenv.core.cluster import running, waiting
 from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import inlined, kernel
+from bfenv.knowledge.priorities import Order
 
 
 class Partitions(NamedTuple):
-    """The bounds between the partitions, and the processors of each."""
+    """The bounds between the queues, and the processors of each partition."""
 
-    bounds: np.ndarray  # (k - 1,) int64 seconds, of equation (1)
-    partition: np.ndarray  # (n,) int64, of each job; -1 where not looked at
+    bounds: np.ndarray  # (q - 1,) int64 seconds, of equation (1)
+    queue: np.ndarray  # (n,) int64, of each job; -1 where not looked at
+    of_queue: np.ndarray  # (q,) int64 partition of each queue
     owned: np.ndarray  # (k,) int64 processors
     busy: np.ndarray  # (k,) int64 processors in use, when a job last started
     reassigned: np.ndarray  # (n,) int64 processors reassigned to its partition for a job's start
 
 
-def new_partitions(jobs: Jobs, processors: int, bounds: tuple[int, ...]) -> Partitions:
-    """Divide the machine equally; the processors left over belong to the first partitions."""
-    count = len(bounds) + 1
-    owned = np.full(count, processors // count, dtype=np.int64)
-    owned[: processors % count] += 1
+def new_partitions(
+    jobs: Jobs, processors: int, bounds: tuple[int, ...], shares: tuple[float, ...]
+) -> Partitions:
+    """Divide the machine by shares; the processors left over belong to the first partitions.
+
+    The queues are dealt out to the partitions in order, as evenly as possible; where there are more
+    partitions than queues, the last ones have none and lend their processors to the others.
+    """
+    queues, count = len(bounds) + 1, len(shares)
+    parts = [Fraction(share) for share in shares]
+    owned = np.array([math.floor(processors * part / sum(parts)) for part in parts], dtype=np.int64)
+    owned[: processors - owned.sum()] += 1
+    of_queue = [queue if count >= queues else queue * count // queues for queue in range(queues)]
     return Partitions(
         bounds=np.array(bounds, dtype=np.int64),
-        partition=np.full(len(jobs.submit), -1),
+        queue=np.full(len(jobs.submit), -1),
+        of_queue=np.array(of_queue),
         owned=owned,
         busy=np.zeros(count, dtype=np.int64),
         reassigned=np.zeros(len(jobs.submit), dtype=np.int64),
@@ -39,12 +54,18 @@ def new_partitions(jobs: Jobs, processors: int, bounds: tuple[int, ...]) -> Part
 
 
 @kernel
-def partition_of(partitions, jobs, job):
-    """Return the partition of a job by equation (1), counted from 0."""
-    if partitions.partition[job] < 0:
+def queue_of(partitions, jobs, job):
+    """Return the queue of a job by equation (1), counted from 0."""
+    if partitions.queue[job] < 0:
         below = np.searchsorted(partitions.bounds, jobs.estimate[job], side="right")
-        partitions.partition[job] = below
-    return partitions.partition[job]
+        partitions.queue[job] = below
+    return partitions.queue[job]
+
+
+@kernel
+def partition_of(partitions, jobs, job):
+    """Return the partition of a job's queue, counted from 0."""
+    return partitions.of_queue[queue_of(partitions, jobs, job)]
 
 
 @kernel
@@ -96,7 +117,7 @@ class Memory(NamedTuple):
     partitions: Partitions
     promises: Reservations  # the profile, and the promised starts of pivots and trials
     reserved_start: np.ndarray  # (n,) int64 seconds, promised to a requested start; NONE for none
-    pivot: np.ndarray  # (k,) int64 job; NONE for none
+    pivot: np.ndarray  # (q,) int64 job; NONE for none
     stage: np.ndarray  # (n,) int64, of each job when it is first seen
     trial_length: np.ndarray  # (1,) int64 seconds
     tried_above: np.ndarray  # (1,) int64 seconds: jobs with longer estimates are tried first
@@ -104,6 +125,7 @@ class Memory(NamedTuple):
     untried: np.ndarray  # (n,) int64 jobs that wait for their trial, in order of arrival
     begun: np.ndarray  # (m,) int64 jobs started in the last pass
     state: np.ndarray  # (STATE,) int64, see the names below
+    order: QueueOrder | None  # of the jobs in a queue; None for the order of arrival
 
 
 # Places in Memory.state
@@ -132,13 +154,15 @@ def new_memory(
     bounds: tuple[int, ...],
     speculation: int,
     tried_above: int,
+    shares: tuple[float, ...] | None = None,
+    order: Order | None = None,
 ) -> Memory:
-    """Return the options, an equally divided machine, and no promises."""
+    """Return the options, the divided machine, and no promises."""
     count = len(jobs.submit)
     state = np.zeros(STATE, dtype=np.int64)
     state[[LOWEST, HIGHEST]] = FOREVER, NO_PRIORITY
     return Memory(
-        partitions=new_partitions(jobs, processors, bounds),
+        partitions=new_partitions(jobs, processors, bounds, shares or (1,) * (len(bounds) + 1)),
         promises=new_reservations(jobs, processors),
         reserved_start=np.full(count, NONE, dtype=np.int64),
         pivot=np.full(len(bounds) + 1, NONE, dtype=np.int64),
@@ -149,7 +173,17 @@ def new_memory(
         untried=np.empty(count, dtype=np.int64),
         begun=np.empty(min(count, processors), dtype=np.int64),
         state=state,
+        order=new_queue_order(order, jobs, generator) if order and generator else None,
     )
+
+
+@inlined
+def queue_in_order(cluster, memory):
+    """Return the waiting jobs in the order of the queues, which `update` has sorted."""
+    if memory.order is not None:
+        ranking = memory.order.ranking
+        return ranking.line[: ranking.length[0]]
+    return waiting(cluster)
 
 
 def records(memory: Memory) -> dict[str, np.ndarray]:

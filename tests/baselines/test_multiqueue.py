@@ -15,6 +15,7 @@ from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
 from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
+from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from tests.oracles import multiqueue as naive_multiqueue
 from tests.oracles.machine import Job
@@ -187,6 +188,65 @@ def test_only_estimates_above_1000_seconds_are_tried():
 def test_multiqueue_equals_its_naive_version(speculation, trace):
     options = {**SMALL, "speculation": speculation}
     assert_equals_naive(trace, multiqueue(**options), **options)
+
+
+def sizes_of(processors, shares):
+    """How many processors each share is; what is left over goes to the first ones."""
+    sizes = [processors * share // sum(shares) for share in shares]
+    return [size + (i < processors - sum(sizes)) for i, size in enumerate(sizes)]
+
+
+ORDERS = {  # the sort keys of the naive version
+    "fcfs": lambda job: 0,
+    "sjf": lambda job: job.estimate,
+    "-size * estimate": lambda job: -job.size * job.estimate,
+}
+
+
+@settings(max_examples=MANY)
+@given(
+    trace=workloads(),
+    speculation=st.sampled_from([0, 3]),
+    partitions=st.sampled_from([None, 1, 2, 3, 5, (1, 0, 2), (3, 1), (1, 1, 1, 5)]),
+    order=st.sampled_from(sorted(ORDERS)),
+)
+def test_partitions_and_orders(trace, speculation, partitions, order):
+    """So does every division of the machine, and every order of the queues."""
+    options = {**SMALL, "speculation": speculation}
+    policy = multiqueue(**options, partitions=partitions, order=order)
+    shares = (1,) * partitions if isinstance(partitions, int) else partitions
+    sizes = shares and sizes_of(trace.processors, shares)
+    assert_equals_naive(trace, policy, **options, sizes=sizes, key=ORDERS[order])
+
+
+def test_initial_partitions_by_hand():
+    """A partition that owns half the machine needs no processors of another one."""
+    jobs = (0, 3, 4, 4), (0, 3, 8, 8)
+    halves = multiqueue((5, 10), 0, partitions=(1, 1, 0))
+    assert schedule(halves, 6, *jobs).records["reassigned"].tolist() == [0, 0]
+    assert schedule(QUEUES, 6, *jobs).records["reassigned"].tolist() == [1, 2]
+
+
+def test_more_than_two_priorities():
+    """Jobs of equal estimates start by priority, whatever the number of levels."""
+    jobs = [(0, 1, 4, 4)] * 6
+    levels = [-3, 0, 7, 2, 7, 100]
+    assert starts(QUEUES, 1, *jobs, priority=levels) == [20, 16, 4, 12, 8, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"partitions": 0}, "partitions must be an integer from 1 to 1,000, got 0"),
+        ({"partitions": ()}, "partitions must be an integer"),
+        ({"partitions": (1, -1)}, "partitions must be a finite number >= 0, got -1"),
+        ({"partitions": (0, 0)}, "partitions must not all be empty"),
+        ({"order": "longest"}, "order: unknown order 'longest'"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(PolicyError, match=message):
+        multiqueue(**options)
 
 
 # Invariants

@@ -230,6 +230,15 @@ def test_job_features():
     assert env.observation_space["queue"].shape == (8, len(expected))
 
 
+def test_priority_levels():
+    """Each of more than two priorities is another value of the column."""
+    trace = bfenv.make_trace([0] * 4, [1] * 4, [3] * 4, 1, priority=[-1, 0, 1, 3])
+    env = whole(trace, idle="every_pass", window=4)
+    queue = env.reset(seed=0)[0]["queue"]
+    place = [feature.name for feature in env.batch.queue_features].index("priority")
+    assert queue[:, place].tolist() == [-0.5, 0, 0.5, 0.75]
+
+
 def test_fresh():
     """Observations and masks once returned do not change."""
     env = BackfillEnv()

@@ -45,8 +45,12 @@ def earliest(intervals, processors, size, length, not_before):
 class Scheduler:
     """One machine, its queues, and everybody's plans."""
 
-    def __init__(self, jobs, processors, bounds, speculation, tried_above):
-        """`bounds` between the queues; jobs with estimates above `tried_above` are tried first."""
+    def __init__(self, jobs, processors, bounds, speculation, tried_above, sizes=None, key=None):
+        """`bounds` between the queues; jobs with estimates above `tried_above` are tried first.
+
+        `sizes` are the processors of the partitions at first, None for equal parts, one for each
+        queue; `key` orders the jobs of a queue, None by arrival.
+        """
         self.jobs, self.processors, self.bounds = jobs, processors, bounds
         self.speculation, self.tried_above = speculation, tried_above
         none = [-1] * len(jobs)
@@ -58,12 +62,21 @@ class Scheduler:
         self.now = 0
         queues = len(bounds) + 1
         self.owner = [processor % queues for processor in range(processors)]
+        if sizes:
+            self.owner = [p for p, size in enumerate(sizes) for _ in range(size)]
+        self.partitions = len(sizes or range(queues))
+        self.key = key or (lambda job: 0)
 
     # Who is what
 
-    def partition(self, job):
+    def queue(self, job):
         """Equation (1): the queue, counted from 0."""
         return sum(self.jobs[job].estimate >= bound for bound in self.bounds)
+
+    def partition(self, job):
+        """Neighbouring queues share a partition where there are fewer of these."""
+        queues = len(self.bounds) + 1
+        return int(self.queue(job) * min(1, self.partitions / queues))
 
     def reserves(self, job):
         return self.jobs[job].requested_start > 0
@@ -80,11 +93,11 @@ class Scheduler:
         return [j for j in self.waiting if not self.reserves(j) and not self.wants_trial(j)]
 
     def rank(self, job):
-        return -self.jobs[job].priority, job
+        return -self.jobs[job].priority, self.key(self.jobs[job]), job
 
-    def pivot(self, partition):
-        """The first job in the queue of that partition, or None."""
-        queue = [job for job in self.queued() if self.partition(job) == partition]
+    def pivot(self, number):
+        """The first job in the queue of that number, or None."""
+        queue = [job for job in self.queued() if self.queue(job) == number]
         return min(queue, key=self.rank, default=None)
 
     def length(self, job):
@@ -115,7 +128,7 @@ class Scheduler:
     def keep_what_fits(self, promises, others):
         """Of `promises`, most urgent first, those with room beside `others` and the ones kept."""
         kept = {}
-        for job in sorted(others, key=self.rank):
+        for job in sorted(others, key=lambda job: (-self.jobs[job].priority, job)):
             beside = self.firm() + self.intervals_of(promises) + self.intervals_of(kept)
             if others[job] >= self.now and self.fits(job, others[job], beside):
                 kept[job] = others[job]
@@ -158,7 +171,7 @@ class Scheduler:
         mine, size = self.partition(job), self.jobs[job].size
         busy = {processor for held in self.held.values() for processor in held}
         idle = [processor for processor in range(self.processors) if processor not in busy]
-        count = [sum(self.owner[p] == q for p in idle) for q in range(len(self.bounds) + 1)]
+        count = [sum(self.owner[p] == q for p in idle) for q in range(self.partitions)]
         idle.sort(key=lambda p: (self.owner[p] != mine, -count[self.owner[p]], self.owner[p]))
         taken = idle[:size]
         assert len(taken) == size
@@ -184,7 +197,7 @@ class Scheduler:
             if self.outcome.reserved[job] == self.now:
                 self.start(job)
 
-        pivots = {self.pivot(partition) for partition in range(len(self.bounds) + 1)}
+        pivots = {self.pivot(number) for number in range(len(self.bounds) + 1)}
         promises = {j: b for j, b in self.promises.items() if j in pivots or self.wants_trial(j)}
         self.promises = self.keep_what_fits({}, promises)
 
@@ -193,8 +206,8 @@ class Scheduler:
             for job in level:
                 if self.wants_trial(job) and self.plan(job) == self.now:
                     self.start(job)
-            for job in [job for job in level if job in self.queued()]:
-                if job == self.pivot(self.partition(job)):
+            for job in sorted((job for job in level if job in self.queued()), key=self.rank):
+                if job == self.pivot(self.queue(job)):
                     if self.plan(job) == self.now:
                         self.start(job)
                 elif self.fits(job, self.now, self.firm() + self.intervals_of(self.promises)):
@@ -235,6 +248,8 @@ class Scheduler:
         return self.outcome
 
 
-def multiqueue(jobs, processors, bounds=(1000, 10000), speculation=180, tried_above=1000):
+def multiqueue(
+    jobs, processors, bounds=(1000, 10000), speculation=180, tried_above=1000, sizes=None, key=None
+):
     """Schedule by multiple-queue backfilling; no bounds is a single queue."""
-    return Scheduler(jobs, processors, bounds, speculation, tried_above).run()
+    return Scheduler(jobs, processors, bounds, speculation, tried_above, sizes, key).run()
