@@ -8,15 +8,9 @@ SOURCES := $(shell find bfenv baselines agents -name '*.py')
 .PHONY: demo test slow thorough sample quick oldest clients lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
-	$(BIN)/bfenv warm
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
 test: .venv/all  ## nine tenths of the tests, with a third of hypothesis' examples; five minutes on two cores
-	@# Compile once, not once per worker: policies on one core, orders and the environment on another.
-	$(BIN)/bfenv evaluate --format csv > /dev/null & policies=$$!; \
-	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
-	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=3000 --episodes 1 --format csv > /dev/null && \
-	wait $$policies
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
 		-m "not (slow or thorough) and (not uncompiled or logs)"

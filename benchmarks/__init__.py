@@ -4,3 +4,8 @@ Each `measure_` function yields measurements, and takes the number of repetition
 counts. `measured.json` has the published measurements; `python -m benchmarks` makes, shows and
 compares such files.
 """
+
+import os
+
+# Read when bfenv is imported: speed is measured of compiled code.
+os.environ.setdefault("BFENV_COMPILE", "now")

@@ -9,12 +9,16 @@ from pathlib import Path
 # other: training on two cores takes five times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Small cases run faster than they compile. Tests marked `compiled` or `logs` compile what they use.
+os.environ.setdefault("BFENV_COMPILE", "never")
+
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cache_folder import cache_root
+from bfenv.core.kernel import NOW, compiling
 from bfenv.core.jobs import Outage
 from tests.oracles import machine as naive
 from tests.site_log import write_site
@@ -133,6 +137,15 @@ def pytest_itemcollected(item):
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
         item.add_marker("logs")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Compile what tests marked `compiled` or `logs` use before it is called."""
+    if item.get_closest_marker("compiled") or item.get_closest_marker("logs"):
+        with compiling(NOW):
+            return (yield)
+    return (yield)
 
 
 @pytest.hookimpl(trylast=True)

@@ -3,14 +3,14 @@
 from bfenv.cli import show
 
 POLICIES = ("fcfs", "easy", "conservative", "los", "easy-sjf", "multiqueue", "agent:formula")
-SECONDS = 90.0  # to compile all of them on one core
 
 
 def warm() -> None:
-    """Compile the environment and the common policies.
+    """Compile the environment and the common policies now.
 
-    Nothing waits for it later. The compiled code is kept in the folder that the environment
-    variable BFENV_CACHE names, or in your user's cache folder.
+    You need not: what is not compiled runs as plain Python, and is compiled meanwhile. Compile
+    before long jobs on a cluster, or before you measure speed. The code is kept in the folder that
+    the environment variable BFENV_CACHE names, or in your user's cache folder.
 
     \b
     Examples:
@@ -19,14 +19,13 @@ def warm() -> None:
     import gymnasium
 
     from bfenv.baselines.registry import find_policy
-    from bfenv.core.kernel import announcement
+    from bfenv.core.kernel import NOW, compiling
     from bfenv.parallel.sweep import warm_up
 
-    announcement.least = SECONDS
-    with show.progress() as progress:
-        task = progress.add_task("the environment", total=1 + len(POLICIES))
+    with show.progress() as progress, compiling(NOW):
+        task = progress.add_task("compiling the environment", total=1 + len(POLICIES))
         gymnasium.make("Backfill-v0").reset(seed=0)
         for name in POLICIES:
-            progress.update(task, description=name, advance=1)
+            progress.update(task, description=f"compiling {name}", advance=1)
             warm_up(find_policy(name))
         progress.update(task, advance=1)

@@ -5,6 +5,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from bfenv.core.files import write_atomically
 
 READ_ONLY = "BFENV_CACHE_READ_ONLY"  # variable of a process that may load kernels, and keep none
 KEPT_FOR = 30 * DAY  # a folder not used for so long is removed
+writing = threading.Lock()  # held while a file of the cache is being written
 KEPT_DIGESTS = 8  # of a module; checkouts side by side, and branches, have digests of their own
 
 
@@ -98,7 +100,8 @@ def write_to_cache(file: Path, data: bytes) -> None:
         return
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(file, data)
+        with writing:
+            write_atomically(file, data)
     except (OSError, BfenvError) as error:  # a full disk, say
         _complain(str(error))
 

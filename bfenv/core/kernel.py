@@ -1,4 +1,9 @@
-"""`kernel`: numba's compiler with a disk cache that never serves stale code.
+"""`kernel`: functions that numba compiles, and that run as plain Python until that is done.
+
+A kernel whose machine code is in the disk cache is loaded from there. Else the call runs the function
+uncompiled, and another process compiles it meanwhile. Once the code is there, the next call runs
+it; the state of everything is arrays, which both understand. The environment variable
+BFENV_COMPILE chooses otherwise: "now" compiles before the first call, "never" does not compile.
 
 Most kernels are called by other kernels only, which have them written out inside. To compile each
 as numba does, to separate machine code with two wrappers, would take twice as long: here it is
@@ -16,27 +21,36 @@ is then not compiled; the condition must stand in the `if` itself.
 """
 
 import inspect
+import os
 import sys
-import threading
-from collections.abc import Callable
-from functools import cached_property
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import event, ir, types
+import numpy as np
+from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
+from numba.core.dispatcher import OmittedArg
 from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
 from numba.core.untyped_passes import InlineInlinables
 from numba.extending import register_jitable
 from numba.np import arrayobj
 
-from bfenv.core.durations import format_duration
+from bfenv.core.arguments import check_choice
+from bfenv.core.cache_folder import READ_ONLY, cache_root
+from bfenv.core.compile_process import CompileProcess, Request, find_kernel
 from bfenv.core.kernel_cache import KernelCache
+from bfenv.core.uncompiled import uncompiled
 
 OPTIONS = {
     "nopython": True,
@@ -47,20 +61,21 @@ OPTIONS = {
     "nogil": True,  # other threads run meanwhile, and the main thread hears Ctrl-C
     "no_cfunc_wrapper": True,  # for calls from C
 }
-PATIENCE = 0.5  # seconds of compiling before it is announced
-EACH = 0.1  # seconds that a kernel takes, one with another
+MODES = MEANWHILE, NOW, NEVER = "meanwhile", "now", "never"
+LOOK = 0.1  # seconds between two looks for code that is being compiled
+PATIENCE = 10.0  # seconds of uncompiled work after which one line says that it will be faster
 LARGE = 60_000  # bytes of bitcode
 OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` with numba on first use; later processes load it from the disk cache.
+    """Let numba compile `function`; until that is done, a call runs it as plain Python.
 
     Kernels allocate nothing and return no arrays, which the compiler enforces: they are compiled
-    without reference counting, which would cost ten times the work itself. Functions typed at a
-    prompt have no file to be cached by and are compiled in each process.
+    without reference counting, which would cost ten times the work itself. Functions that another
+    process cannot import, such as those typed at a prompt, are compiled before they are called.
     """
-    return function if numba.config.DISABLE_JIT else Kernel(function)
+    return Kernel(function)
 
 
 def shared_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,19 +83,63 @@ def shared_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     For a large function with many callers, whose compilation would take long with a copy for each.
     """
-    return function if numba.config.DISABLE_JIT else SharedKernel(function)
+    return SharedKernel(function)
 
 
-def compiled_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """Return the machine code of a kernel for arguments of these types; it does not check them.
+class Code:
+    """A kernel for arguments of fixed types, whose machine code does not check them.
 
     Where the arguments are long tuples of arrays, a call of the kernel itself takes several times
     as long, to find their types.
+
+    Args:
+        function: A kernel, or a plain function.
     """
-    if not isinstance(function, Kernel):  # numba's compiler is switched off
-        return function
-    code: Callable[..., Any] = function.compile(tuple(map(function.typeof_pyval, arguments)))
-    return code
+
+    call: Callable[..., Any]  # machine code as soon as it is there
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.call = self._look if isinstance(function, Kernel) else function
+
+    def _look(self, *arguments: Any) -> Any:
+        assert isinstance(self._function, Kernel)
+        code = self._function.code_for(*arguments)
+        if code != self._function.run_uncompiled:
+            self.call = code
+        return code(*arguments)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `call` is machine code; of a plain function, it always is."""
+        return self.call != self._look
+
+
+_mode = os.environ.get("BFENV_COMPILE") or MEANWHILE
+check_choice("BFENV_COMPILE", _mode, MODES)
+if numba.config.DISABLE_JIT:
+    _mode = NEVER
+
+
+@contextmanager
+def compiling(mode: str) -> Iterator[None]:
+    """Compile "now", "meanwhile" or "never" what is called within this context."""
+    global _mode
+    before, _mode = _mode, mode
+    try:
+        yield
+    finally:
+        _mode = before
+
+
+@cache
+def _compile_process(root: Path) -> CompileProcess:
+    return CompileProcess(root)
+
+
+@cache
+def _say_once(line: str) -> None:
+    print(f"bfenv: {line}", file=sys.stderr, flush=True)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,6 +251,8 @@ class Kernel(CPUDispatcher):
         super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=_CompilerOfCalled)
         self._cache = KernelCache(function, "called")
         self._cache_of_inlined = KernelCache(function, "inlined")
+        self._next_look = 0.0  # seconds
+        self._first_look: float | None = None
 
     @cached_property
     def inlined(self) -> CPUDispatcher:
@@ -205,6 +266,64 @@ class Kernel(CPUDispatcher):
     def is_compiling(self) -> bool:
         """Whether a call would be a recursive one."""
         return bool(super().is_compiling or self.inlined.is_compiling)
+
+    def code_for(self, *arguments: Any) -> Callable[..., Any]:
+        """Return what a call with these arguments runs: machine code, or the function uncompiled.
+
+        numba calls this where it has no machine code for the types of arguments.
+        """
+        if _mode == NEVER:
+            return self.run_uncompiled
+        if _mode == MEANWHILE:
+            if time.monotonic() < self._next_look:
+                return self.run_uncompiled
+            if not self._is_ready(tuple(map(self.typeof_pyval, arguments))):
+                self._next_look = time.monotonic() + LOOK
+                return self.run_uncompiled
+        code: Callable[..., Any] = super()._compile_for_args(*arguments)
+        return code
+
+    _compile_for_args = code_for
+
+    def run_uncompiled(self, *arguments: Any) -> Any:
+        """Run the function as plain Python, with the arithmetic of compiled code: no warnings."""
+        given = (x.value if isinstance(x, OmittedArg) else x for x in arguments)
+        with np.errstate(all="ignore"):
+            return uncompiled(self.py_func)(*given)
+
+    def _is_ready(self, signature: Any) -> bool:
+        """Tell whether a call need not wait for the compiler; if it would, ask for the code.
+
+        A kernel that no other process can compile is ready: it is compiled here.
+        """
+        root = cache_root()
+        place = f"{self.py_func.__module__}:{self.py_func.__qualname__}"
+        if root is None or not self._cache.is_kept:
+            return True
+        if self.py_func.__module__ == "__main__" or find_kernel(place) is not self:
+            return True
+        codegen = self.targetctx.codegen()
+        if READ_ONLY in os.environ:  # what is compiled here is lost: only your kernels are worth it
+            return self._cache.holds(signature, codegen) or not place.startswith("bfenv.")
+        process = _compile_process(root)
+        request = Request(place, dumps(signature))
+        if not process.is_usable or self._cache.holds(signature, codegen):
+            process.receive(request)
+            return True
+        failure = self._cache.failure(signature, codegen)
+        if failure is not None:
+            process.receive(request)
+            _say_once(f"{place} cannot be compiled, and runs as plain Python: {failure}")
+            return False
+        process.ask(request)
+        self._first_look = self._first_look or time.monotonic()
+        if time.monotonic() - self._first_look > PATIENCE:
+            _say_once("this runs faster as soon as its code is compiled, which goes on meanwhile")
+        return False
+
+    def keep_failure(self, signature: Any, reason: str) -> None:
+        """Keep why no code can be made for arguments of these types."""
+        self._cache.keep_failure(signature, self.targetctx.codegen(), reason)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the types that a kernel that calls this one sees."""
@@ -242,46 +361,3 @@ if _index_from_either_end is not None:
         inspect.signature(_index).parameters
     ):
         arrayobj.fix_integer_index = _index
-
-
-class _Announcement(event.Listener):
-    """Says on stderr that the wait is a compilation of bfenv's; again only if it gets longer."""
-
-    def __init__(self) -> None:
-        self._said = 0.0  # seconds
-        self.least = 1.0  # seconds that the first line names; more where much is known to follow
-        self._timers: list[threading.Timer] = []  # of the kernels that are being compiled
-
-    def on_start(self, event: Any) -> None:
-        dispatcher = event.data["dispatcher"]
-        timer = threading.Timer(PATIENCE, self._say, [dispatcher])
-        timer.daemon = True
-        if isinstance(dispatcher, Kernel):
-            timer.start()
-        self._timers.append(timer)
-
-    def on_end(self, event: Any) -> None:
-        self._timers.pop().cancel()
-
-    def _say(self, kernel: Kernel) -> None:
-        seconds = max(self.least, EACH * len(_called(kernel, set())))
-        if seconds > self._said:
-            self._said = seconds
-            kept = " for the first use on this machine" if kernel.stats.cache_path else ""
-            line = f"bfenv: compiling{kept}, which may take {format_duration(seconds)} ..."
-            print(line, file=sys.stderr, flush=True)
-
-
-def _called(function: Any, found: set[Any]) -> set[Any]:
-    """Add a function and the kernels that it may call, directly or not, to those found."""
-    found.add(function)
-    plain = getattr(function, "py_func", function)
-    for name in plain.__code__.co_names:
-        value = plain.__globals__.get(name)
-        if hasattr(value, "py_func") and value not in found:
-            _called(value, found)
-    return found
-
-
-announcement = _Announcement()
-event.register("numba:compile", announcement)

@@ -27,6 +27,7 @@ from bfenv.core.cache_folder import cache_root, note_use, prune, write_to_cache
 from bfenv.core.kernel_sources import code_digest, file_stamp
 
 PLAIN = int | float | str | bytes | np.generic | None  # what a closure may hold
+FAILURE = ".failed"  # suffix of the file that says why there is no code
 CHECKSUM = hashlib.sha256().digest_size
 Key = tuple[Any, Any, bytes]  # signature, what the code is compiled for, values of the closure
 
@@ -59,6 +60,42 @@ class KernelCache(caching._Cache):
         except OSError:  # a source is gone
             return None
         return None if digest is None else root / f"{_tame(self._function.__module__)}-{digest}"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether code can be kept, as far as can be told without a look at the sources."""
+        return self._seen is not None and cache_root() is not None and self._values() is not None
+
+    def holds(self, sig: Any, codegen: Any) -> bool:
+        """Tell whether the compiled signature is there, without loading it."""
+        file = self._file_of(sig, codegen)
+        return file is not None and file.exists()
+
+    def failure(self, sig: Any, codegen: Any) -> str | None:
+        """Return why the signature cannot be compiled; None if that is not known."""
+        file = self._file_of(sig, codegen)
+        try:
+            return None if file is None else file.with_suffix(FAILURE).read_text()
+        except (OSError, UnicodeError):
+            return None
+
+    def keep_failure(self, sig: Any, codegen: Any, reason: str) -> None:
+        """Keep why a signature cannot be compiled."""
+        key = self._key(sig, codegen)
+        if key is not None and self._folder is not None:
+            file = self._path(self._folder, key)
+            write_to_cache(file.with_suffix(FAILURE), reason.encode())
+
+    def _file_of(self, sig: Any, codegen: Any) -> Path | None:
+        """Return where the compiled signature would be; None if its module has nothing there yet.
+
+        To digest the sources takes a second. Another process has done that where a folder exists.
+        """
+        root = cache_root()
+        if root is None or next(root.glob(f"{_tame(self._function.__module__)}-*"), None) is None:
+            return None
+        key = self._key(sig, codegen)
+        return None if key is None or self._folder is None else self._path(self._folder, key)
 
     def enable(self) -> None:
         """Use the cache."""
@@ -109,16 +146,18 @@ class KernelCache(caching._Cache):
 
     def _key(self, sig: Any, codegen: Any) -> Key | None:
         """What tells one compiled version of the function from another; None for no caching."""
-        if not self._enabled or self._folder is None:
-            return None
-        cells = self._function.__closure__ or ()
-        try:
-            values = tuple(cell.cell_contents for cell in cells)
-        except ValueError:  # not assigned yet
-            return None
-        if not all(isinstance(value, PLAIN) for value in values):  # code, perhaps from elsewhere
+        values = self._values()
+        if not self._enabled or self._folder is None or values is None:
             return None
         return sig, codegen.magic_tuple(), dumps(values)
+
+    def _values(self) -> tuple[Any, ...] | None:
+        """Return the values of the closure; None if some are not plain: code, say."""
+        try:
+            values = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+        except ValueError:  # not assigned yet
+            return None
+        return values if all(isinstance(value, PLAIN) for value in values) else None
 
     def _path(self, folder: Path, key: Key) -> Path:
         signature = hashlib.sha256(repr(key).encode()).hexdigest()[:16]

@@ -11,8 +11,9 @@ from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, finished
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import Kernel, compiled_for
+from bfenv.core.kernel import Code, Kernel
 from bfenv.core.policy import Policy, TwoArguments, pass_of
+from bfenv.core.uncompiled import uncompiled
 
 THREAD = "bfenv-passes"
 LOOK = 0.2  # seconds between two looks for signals, where a lock cannot be interrupted
@@ -33,7 +34,7 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
     decide = policy.decide.function if isinstance(policy.decide, TwoArguments) else policy.decide
     run: Any = policy.run
     if isinstance(policy.run, Kernel):
-        _call_aside(partial(run, cluster, jobs, truth, memory), cluster)
+        _call_aside(partial(_run_kernel, policy, cluster, jobs, truth, memory), cluster)
     elif run is not None:
         run(cluster, jobs, truth, memory)
     elif isinstance(decide, Kernel):
@@ -42,15 +43,28 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
         _decide_always(policy, cluster, jobs, truth, memory)
 
 
+def _run_kernel(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+    """Run the compiled loop; until it is compiled, make the same passes uncompiled."""
+    run = policy.run
+    assert isinstance(run, Kernel)
+    go_on, decide = uncompiled(advance), uncompiled(policy.decide)
+    with np.errstate(all="ignore"):  # the arithmetic of compiled code
+        while (loop := run.code_for(cluster, jobs, truth, memory)) == run.run_uncompiled:
+            if not go_on(cluster, jobs, truth):
+                return
+            decide(cluster, jobs, memory)
+    loop(cluster, jobs, truth, memory)
+
+
 def _decide_always(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
     """Run all passes of a policy that is called from Python, and check what it left of the past.
 
     Raises PolicyError if the policy has changed when a job started or ended.
     """
     state, end = cluster.state, np.full(len(jobs.submit), -1)
-    go_on = compiled_for(advance, cluster, jobs, truth)
+    go_on = Code(advance)
     decide = pass_of(policy, cluster, jobs, memory)
-    while go_on(cluster, jobs, truth):
+    while go_on.call(cluster, jobs, truth):
         if state[FINISHED]:
             end[finished(cluster)] = state[NOW]
         decide()

@@ -15,7 +15,7 @@ from bfenv.core.cluster import Cluster
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import Truth
 from bfenv.core.jobs import Jobs, Trace
-from bfenv.core.kernel import compiled_for
+from bfenv.core.kernel import Code
 from bfenv.core.names import import_object
 from bfenv.core.schedule import Schedule
 
@@ -138,8 +138,10 @@ def pass_of(policy: Policy, cluster: Cluster, jobs: Jobs, memory: Any) -> Callab
     as long as a simple decision.
     """
     if isinstance(policy.decide, TwoArguments):
-        return partial(compiled_for(policy.decide.function, cluster, jobs), cluster, jobs)
-    return partial(compiled_for(policy.decide, cluster, jobs, memory), cluster, jobs, memory)
+        function = Code(policy.decide.function)
+        return lambda: function.call(cluster, jobs)
+    decide = Code(policy.decide)
+    return lambda: decide.call(cluster, jobs, memory)
 
 
 def generator_memory(

@@ -22,7 +22,7 @@ from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
 from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
 from bfenv.core.jobs import Jobs, Trace
-from bfenv.core.kernel import compiled_for
+from bfenv.core.kernel import Code
 from bfenv.core.outages import forget_outages, new_machine, outages_of
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode import open_episode, step, write_outputs
@@ -73,8 +73,6 @@ class EnvBatch:
         self.rules = find_rules(values, self.source.traces, self.queue_features)
         # The slots, the pass, and the slots again for trials
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
-        self._step: Callable[..., Any] | None  # compiled for the types of the arguments
-        self._run_easy: Callable[..., Any] | None  # the same
         self._tables = self._new_tables()
         groups = 1 + int(self._tables.group.max())
         self._state = at.new_state(traces, groups, count, self.window, actions, self.rules)
@@ -207,12 +205,9 @@ class EnvBatch:
         self._state.counters[i, at.TRACE] = window.k
         cluster, truth = at.cluster_of(self._state, i), at.truth_of(self._state, self._tables, i)
         jobs = at.jobs_of(self._state, self._tables, i)
-        self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
-        if self._run_easy is None:
-            self._run_easy = compiled_for(run_easy, cluster, jobs, truth, ())
         machine = cluster, jobs, truth
-        self._reference_totals[i] = self.reference.totals(window, self._run_easy, *machine)
-        warm_up(*machine, trace, window, self._run_easy)
+        self._reference_totals[i] = self.reference.totals(window, self._run_easy.call, *machine)
+        warm_up(*machine, trace, window, self._run_easy.call)
         open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace))
         self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
@@ -272,7 +267,7 @@ class EnvBatch:
 
         If these are all, each thread takes a part of them. The kernel does not hold Python's lock.
         """
-        run, outputs = self._compiled_step(actions, buffers), tuple(buffers)
+        run, outputs = self._step.call, tuple(buffers)
         if self._pool is None or len(actions) < len(self):
             run(*self._kernel_arguments, first, actions, outputs)
             return
@@ -284,12 +279,6 @@ class EnvBatch:
         run(*arguments, 0, actions[own], outputs)
         for each in running:
             each.result()
-
-    def _compiled_step(self, actions: np.ndarray, buffers: at.StepBuffers) -> Callable[..., Any]:
-        if self._step is None:
-            arguments = (*self._kernel_arguments, 0, actions, tuple(buffers))
-            self._step = compiled_for(step, *arguments)
-        return self._step
 
     def observations(self, buffers: at.StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
@@ -374,7 +363,7 @@ class EnvBatch:
         """Derive the plain tuples that `episode.step` takes."""
         self._tables = at.with_state(self._tables, self._state)
         self._share()
-        self._step = self._run_easy = None
+        self._step, self._run_easy = Code(step), Code(run_easy)
 
     def _share(self) -> None:
         """Derive the arguments of each thread's part of the environments."""

@@ -137,8 +137,7 @@ def run_tasks(
         jobs: Processes of this machine; 1 is this process alone, -1 is one per core.
         backend: "loky" for this machine, "dask" for a cluster.
         scheduler: Address of the Dask scheduler, or a `distributed.Client`; with "dask" only.
-        warm: Policies to compile before the workers start, so that each worker does not compile
-            them.
+        warm: Policies to have compiled from before the workers start.
         ordered: Yield results in the order of tasks instead of as they are done.
 
     Returns:
@@ -252,7 +251,7 @@ def portable(policy: Policy | str) -> Policy | str:
 
 @cache
 def warm_up(policy: Policy) -> None:
-    """Compile a policy, or load its compiled code, once per process.
+    """Load the compiled code of a policy, once per process, or have it compiled.
 
     If the policy fails, nothing is raised: it fails again when it is run, with an error that names
     the jobs of that run.

@@ -65,7 +65,7 @@ def import_again(module):
 def run_python(program, folder, cache, **environment):
     """Run a program with the packages of `folder` in a new process, which must not fail."""
     environment = {"BFENV_CACHE": str(cache), "PYTHONPATH": str(folder)} | environment
-    environment = os.environ | environment
+    environment = os.environ | {"BFENV_COMPILE": "now"} | environment
     environment.pop("NUMBA_DISABLE_JIT", None)
     result = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True

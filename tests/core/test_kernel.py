@@ -1,4 +1,4 @@
-"""Kernels, compiled and kept on disk: found again, never stale, and announced."""
+"""Kernels, compiled and kept on disk: found again, and never stale."""
 
 import ast
 import sys
@@ -7,11 +7,14 @@ import numba
 import pytest
 
 from bfenv.core.event_heap import new_event_heap, pop, push
-from bfenv.core.kernel import compiled_for, has_index_patch
+from bfenv.core.kernel import Code, has_index_patch
 from tests.conftest import ROOT
 from tests.core.own_package import edit, import_again, run_python
 
-compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs numba's compiler")
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs numba's compiler"),
+]
 
 
 def hits(*kernels):
@@ -25,7 +28,6 @@ def twice():
     return function(), hits(function)
 
 
-@compiled
 def test_only_what_can_change_a_kernel_recompiles_it(own):
     """A changed constant of an imported module does; comments and modules beside it do not."""
     assert twice() == (42, 0)
@@ -39,7 +41,6 @@ def test_only_what_can_change_a_kernel_recompiles_it(own):
     assert twice() == (8, 0)
 
 
-@compiled
 def test_damaged_files(own, tmp_path):
     """A damaged file is compiled again and replaced."""
     assert twice() == (42, 0)
@@ -95,7 +96,6 @@ def ends(values, i):
 """
 PROGRAM = """
 import bfenv.core.kernel
-bfenv.core.kernel.PATIENCE = 1000
 import pickle
 import numpy as np
 from own.kinds import add, add_twice, adder, ends, f, factorial, first, other
@@ -119,7 +119,7 @@ def test_kinds(own, tmp_path):
     """Functions of one name, recursive and shared ones, and those that were sent or typed work.
 
     Here recursive ones call themselves and are called. A negative index of yours counts from the
-    end. A second process loads the kernels of the first. What is compiled soon is not announced.
+    end. A second process loads the kernels of the first. Nothing is announced.
     """
     (own / "kinds.py").write_text(KINDS)
     for found in (0, 1):
@@ -129,31 +129,13 @@ def test_kinds(own, tmp_path):
         assert run.stderr == ""
 
 
-def test_compiled_for():
-    """The machine code alone does what the kernel does; without a compiler it is the function."""
+def test_code():
+    """Code of a kernel does what the kernel does; code of a plain function is the function."""
     events = new_event_heap(2)
-    compiled_for(push, events, 3, 1)(events, 3, 1)
-    assert pop(events) == 1
-    function = getattr(push, "py_func", push)
-    assert compiled_for(function, events, 3, 1) is function
-
-
-def test_announcement(own, tmp_path):
-    """The wait is announced once, for kernels alone, and only if it is one; again if it grows."""
-    (own / "user.py").write_text(
-        "import numba\nfrom bfenv.core.kernel import kernel\nfrom own.callee import number\n"
-        "@numba.njit\ndef f():\n    return 1\n@kernel\ndef both():\n    return number()\n"
-    )
-    program = (
-        "import bfenv.core.kernel\n"
-        "bfenv.core.kernel.PATIENCE, bfenv.core.kernel.EACH = 0, 1\n"
-        "from own.user import both, f, number\n"
-        "from own.caller import twice\n"
-        "f(), number(), twice(), both()\n"
-    )
-    line = "bfenv: compiling for the first use on this machine, which may take {} ...\n".format
-    assert run_python(program, tmp_path, tmp_path / "b").stderr == line("1 s") + line("2 s")
-    assert run_python(program, tmp_path, tmp_path / "b").stderr == ""
+    code = Code(push)
+    code.call(events, 3, 1)
+    assert code.is_compiled and pop(events) == 1
+    assert Code(push.py_func).call is push.py_func
 
 
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
@@ -165,8 +147,6 @@ def test_nowhere_to_write(own, tmp_path):
     blocked = tmp_path / "file"
     blocked.touch()
     program = (
-        "import bfenv.core.kernel\n"
-        "bfenv.core.kernel.PATIENCE = 1000\n"
         "from own.caller import twice\n"
         "print(twice())\n"
     )

@@ -9,7 +9,7 @@ import numpy as np
 from bfenv.core.cluster import may_start, start, try_start, wake_at
 from bfenv.core.events import allocate, reset, shown, unknown_jobs
 from bfenv.core.jobs import FOREVER, REQUESTED_START, USER, Jobs
-from bfenv.core.kernel import compiled_for
+from bfenv.core.kernel import Code
 from bfenv_judge.players.frames import Frame, new_frame
 from bfenv_judge.players.pass_messages import follow_pass, write_answer
 
@@ -39,17 +39,17 @@ class Mirror:
         self.jobs = shown(known)
         self._answer = new_frame(1 + 2 * len(self.cluster.started))
         self._followed = self.cluster, self.jobs, truth, requests, runtime
-        self._follow = compiled_for(follow_pass, *self._followed, self._answer.numbers)
+        self._follow = Code(follow_pass)
         self._written = self.cluster, self.jobs, self._answer.numbers
-        self._write = compiled_for(write_answer, *self._written)
+        self._write = Code(write_answer)
 
     def follow(self, message: np.ndarray) -> None:
         """Go on to the scheduling pass of a message, see `bfenv_judge.players.pass_messages`."""
-        self._follow(*self._followed, message)
+        self._follow.call(*self._followed, message)
 
     def answer(self) -> tuple[Frame, int]:
         """Return what the policy has done in this pass, and how many integers that is."""
-        return self._answer, self._write(*self._written)
+        return self._answer, self._write.call(*self._written)
 
 
 def warm_mirror() -> None:

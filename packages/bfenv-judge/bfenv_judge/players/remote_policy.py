@@ -14,7 +14,7 @@ import numpy as np
 import bfenv_judge.players.pass_messages as pm
 from bfenv.core.cluster import Cluster
 from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import compiled_for
+from bfenv.core.kernel import Code
 from bfenv.core.policy import Policy
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv_judge.players.frames import new_frame
@@ -36,20 +36,20 @@ class _Machine:
         self.frame = new_frame(pm.longest_pass(cluster))
         known = pm.nothing_known(cluster)
         self._news = cluster, jobs, known, self.frame.numbers
-        self._write = compiled_for(pm.write_pass, *self._news)
+        self._write = Code(pm.write_pass)
         self._starts = cluster, jobs, known, trials
-        self._make = compiled_for(pm.make_starts, *self._starts, self.frame.numbers)
+        self._make = Code(pm.make_starts)
 
     def write(self) -> int:
         """Write the message of this pass into the frame; return how many integers it has."""
-        count: int = self._write(*self._news)
+        count: int = self._write.call(*self._news)
         if count < 0:
             raise PlayerError("players follow neither outages nor the event order of pyss")
         return count
 
     def start(self, answer: np.ndarray) -> None:
         """Make the starts of an answer."""
-        job = self._make(*self._starts, answer)
+        job = self._make.call(*self._starts, answer)
         if job >= 0:
             raise PlayerError(f"it starts job {job} for a trial, and has not declared trials")
 

@@ -25,7 +25,7 @@ from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.events import add_instant, advance, allocate, next_event, shown, submit
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import ESTIMATE, FOREVER, REQUESTED_START, SIZE, SUBMIT, USER, Jobs, Outage
-from bfenv.core.kernel import compiled_for, kernel
+from bfenv.core.kernel import Code, kernel
 from bfenv.core.policy import Policy, new_memory, plans_for
 from bfenv.knowledge.groups import Groups
 from bfenv.knowledge.predictor import Predictor
@@ -243,13 +243,13 @@ class _Room:
         events = count + len(outages) + (count if asks else 0)
         self.cluster, self.truth = allocate(*tables, self._known, max(count, 1), events)
         self.jobs = shown(self._known)
-        self._code: dict[str, Callable[..., Any]] = {}
+        self._code: dict[str, Code] = {}
 
     def _call(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call the machine code of a kernel, which is found once."""
         if name not in self._code:
-            self._code[name] = compiled_for(function, *arguments)
-        return self._code[name](*arguments)
+            self._code[name] = Code(function)
+        return self._code[name].call(*arguments)
 
     def open(self, runtime: np.ndarray, future: int) -> None:
         """Write the beginning of a future, given the runtimes of the machine's jobs."""
