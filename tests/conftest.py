@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cache_folder import cache_root
-from bfenv.core.kernel import NOW, compiling
 from bfenv.core.jobs import Outage
+from bfenv.core.kernel import NOW, compiling
 from tests.oracles import machine as naive
 from tests.site_log import write_site
 

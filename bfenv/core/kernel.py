@@ -1,9 +1,9 @@
 """`kernel`: functions that numba compiles, and that run as plain Python until that is done.
 
-A kernel whose machine code is in the disk cache is loaded from there. Else the call runs the function
-uncompiled, and another process compiles it meanwhile. Once the code is there, the next call runs
-it; the state of everything is arrays, which both understand. The environment variable
-BFENV_COMPILE chooses otherwise: "now" compiles before the first call, "never" does not compile.
+A kernel whose machine code is in the disk cache is loaded from there. Otherwise, the call runs the
+function uncompiled, and another process compiles it meanwhile. Once the code is there, the next
+call runs it; all state is arrays, which both understand. The environment variable BFENV_COMPILE
+chooses otherwise: "now" compiles before the first call, "never" does not compile.
 
 Most kernels are called by other kernels only, which have them written out inside. To compile each
 as numba does, to separate machine code with two wrappers, would take twice as long: here it is

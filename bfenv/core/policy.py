@@ -5,7 +5,6 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np

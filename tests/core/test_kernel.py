@@ -146,10 +146,7 @@ def test_nowhere_to_write(own, tmp_path):
     """Where nothing can be written, kernels are compiled, and one line says so."""
     blocked = tmp_path / "file"
     blocked.touch()
-    program = (
-        "from own.caller import twice\n"
-        "print(twice())\n"
-    )
+    program = "from own.caller import twice\nprint(twice())\n"
     for begin, cache in (("", blocked), (FULL, tmp_path / "cache")):
         result = run_python(begin + program, tmp_path, cache, XDG_CACHE_HOME=str(blocked))
         assert result.stdout == "42\n"

@@ -1,4 +1,4 @@
-"""Kernels run uncompiled until another process has compiled them; the results are the same bytes."""
+"""Kernels run uncompiled until another process has compiled them, with the same results."""
 
 import json
 import os
