@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bfenv.core.checkout import find_rooms_beside
 from bfenv.core.interrupt import end_at_interrupt
 
 with end_at_interrupt():
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from bfenv.testing import check_policy
     from bfenv.workloads import load_workload, read_swf, write_swf
 
-# In a checkout two rooms, baselines and agents, stand beside this folder instead of in it.
-if not Path(__file__).with_name("baselines").is_dir():
-    __path__.append(str(Path(__file__).resolve().parent.parent))
+find_rooms_beside(Path(__file__).resolve().parent)
 
 _ROOMS = {
     "bfenv.agents": ("PolicyAgent",),

@@ -6,6 +6,8 @@ import textwrap
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 
 PROGRAM = textwrap.dedent(
@@ -93,6 +95,20 @@ def test_in_the_checkout(tmp_path, installed):
         check=True,
     )
     assert [Path(word) for word in done.stdout.split()] == [CHECKOUT[2], CHECKOUT[1]]
+
+
+@pytest.mark.parametrize("module", ["tests", "bfenv", "reproductions", "packages"])
+def test_no_second_copies(module):
+    """In the checkout, only the rooms of the package can be imported from it."""
+    program = f"import bfenv.{module}"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert f"No module named 'bfenv.{module}'" in done.stderr
 
 
 def test_the_wheel_has_one_top_level_name(tmp_path):
