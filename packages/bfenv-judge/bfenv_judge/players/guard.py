@@ -45,7 +45,7 @@ def main() -> None:
         try:
             become_player(order, guard)
         except BaseException as error:
-            os.write(2, f"cannot start {order['command'][0]}: {error}\n".encode())
+            os.write(2, f"cannot start {order['command'][0]}: {why(order, error)}\n".encode())
         os._exit(127)
     for fd in order["streams"]:
         os.close(fd)
@@ -57,6 +57,26 @@ def main() -> None:
     end_descendants(player)
     if order["folder"] is not None:
         remove_folder(order["folder"])
+
+
+def why(order: dict[str, Any], error: BaseException) -> str:
+    """Say why a program does not start; if it is there, its interpreter is not."""
+    if not isinstance(error, FileNotFoundError):
+        return str(error)
+    for folder in ("", *os.environ.get("PATH", "").split(os.pathsep)):
+        path = os.path.join(folder, order["command"][0])
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                first = file.readline(256)
+            if first.startswith(b"#!"):
+                name = first[2:].rstrip(b"\n").decode(errors="replace")
+                if name.endswith("\r"):
+                    return (
+                        f"its first line ends in CR LF, so there is no interpreter {name!r}; save "
+                        "it with LF at the ends of lines"
+                    )
+                return f"the interpreter of its first line, {name.strip()}, is not there"
+    return str(error)
 
 
 def become_player(order: dict[str, Any], guard: int) -> None:

@@ -158,3 +158,19 @@ def test_step_before_reset():
     begin = {"settings": {}, "window": 1, "actions": 2, "observation_space": space}
     with pytest.raises(bfenv.BfenvError, match=r"call reset\(\) before step\(\)"):
         RemoteEnv(begin, lambda reply: reply).step(0)
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [
+        (f"#!{sys.executable}\r", "its first line ends in CR LF, so there is no interpreter"),
+        ("#!/no/such/python", "the interpreter of its first line, /no/such/python, is not there"),
+    ],
+)
+def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
+    """The message has the cause: the program itself is there."""
+    path = tmp_path / "player"
+    path.write_bytes(f"{first}\nimport sys\n".encode())
+    path.chmod(0o755)
+    with pytest.raises(PlayerError, match=error):
+        bfenv.simulate(TRACE, player_policy([str(path)], "mine", QUICK))

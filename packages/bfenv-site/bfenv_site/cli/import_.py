@@ -28,8 +28,11 @@ EXAMPLE = 54  # characters of a line that is shown as an example
 def import_log(
     log: Path = typer.Argument(..., metavar="LOG", help="The log, gzipped or not."),
     out: Path = option(..., "FILE", "File to write: .swf or .swf.gz.", "--out", "-o"),
-    source: io.Source = option(
-        io.Source.auto, "KIND", f"Kind of log: {choices(io.Source)}.", "--from"
+    kind: str = option(
+        "auto",
+        "KIND",
+        f"Kind of log: {choices(io.Source)}; or a public log by name, see below.",
+        "--from",
     ),
     processors: str | None = option(
         None,
@@ -103,7 +106,11 @@ def import_log(
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
     fields are estimate, user, group, account, queue, partition, cluster, nodes and job. Times are ISO 8601 or
-    seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00.
+    seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00. A unit may follow a
+    column: estimate=time_limit:min.
+
+    --from fdata, pm100, supercloud or kestrel knows the columns, units and machine of that public
+    log. A file named in $BFENV_PRESETS adds others.
 
     \b
     Examples:
@@ -115,16 +122,25 @@ def import_log(
     """  # noqa: E501  # a list of columns that can be copied
     from bfenv.workloads.logs.swf import write_swf
     from bfenv_site.logs.formats import find_format, may_have_local_times
+    from bfenv_site.logs.presets import find_preset
     from bfenv_site.logs.selection import Selection
+    from bfenv_site.logs.table import is_parquet
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
+    mapping = None if columns is None else io.read_mapping(columns)
+    if (preset := find_preset(kind)) is not None:
+        mapping = preset.columns | (mapping or {})
+        processors, timezone = processors or str(preset.processors), timezone or preset.timezone
+        source = io.Source.parquet if is_parquet(log) else io.Source.csv
+    else:
+        source = io.source_of(kind)
     if source is io.Source.auto:
         source = io.Source(find_format(log, fields))
     own = io.own_options(
         source,
-        mapping=None if columns is None else io.read_mapping(columns),
+        mapping=mapping,
         delimiter=delimiter,
         fields=fields,
         capacity=capacity,
@@ -155,6 +171,8 @@ def import_log(
         write_swf(trace, path)
         _report(log, trace)
         _tell(path, trace, is_local)
+        if preset is not None:
+            show.text(f"A processor is one of the {preset.size_of}. Cite: {preset.cite}.")
         if private is not None:
             show.text(f"{private}: the names of users and groups; only you can read it")
 

@@ -44,6 +44,16 @@ class Overrun(StrEnum):
     extend = "extend"
 
 
+def source_of(text: str) -> Source:
+    """Return a kind of log; BfenvError if there is neither such a kind nor a preset of the name."""
+    if text in {kind.value for kind in Source}:
+        return Source(text)
+    from bfenv.core.errors import UnknownNameError
+    from bfenv_site.logs.presets import preset_names
+
+    raise UnknownNameError("kind of log", text, [*(kind.value for kind in Source), *preset_names()])
+
+
 MOST_SHOWN = 200  # characters of column names in a message
 WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
 

@@ -106,12 +106,16 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
         if was_enabled:
             gc.enable()
     reading.counts.update(log.counts)
+    has_delimiters = log.delimiter_option and "in it?" in first
     if malformed and on_error == "raise":
         advice = f"--skip leaves out {counted(malformed, 'such line')} of {total:,}"
         no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"
+        advice = f"{advice}; or {log.delimiter_option}" if has_delimiters else advice
         raise WorkloadError(f"{first}; {advice if runs else no_advice}")
     if malformed:
-        warnings.warn(cl.malformed_warning(malformed, first), stacklevel=4)
+        text = cl.malformed_warning(malformed, first)
+        text += f"; {log.delimiter_option}" if has_delimiters else ""
+        warnings.warn(text, stacklevel=4)
 
 
 def convert(
@@ -161,7 +165,7 @@ def convert(
     submit, runtime, size, estimate = records[
         :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
     ].T.astype(np.int64)
-    check_unit(path, runtime[own > 0], own[own > 0])
+    check_unit(path, runtime[own > 0], own[own > 0], log.limit_column, overrun)
     check_longest(path, runtime[own < 1], limits)
     whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
     for why, concerned in (

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.durations import format_duration, parse_limit
+from bfenv.core.durations import HOUR, MINUTE, format_duration, parse_limit
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs.times import LATEST
 from bfenv_site.logs.run import Run, number_names
 
+GRACE = 60  # seconds that a scheduler gives a job to end
+FEW_BEYOND, MOST_LONGER = 2, 0.1  # jobs, and their share, that may run beyond their limits
+UNIT_NAMES = {"min": "minutes", "h": "hours"}
 FEW = 50  # jobs that may exceed their estimates without a word
 EVERYWHERE = ""  # the key of the estimate for all partitions
 
@@ -59,15 +62,45 @@ def fill_estimates(
     return filled
 
 
-def check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.ndarray) -> None:
-    """Warn if most jobs exceed their estimates, which may then be in another unit."""
+def check_unit(
+    path: str | os.PathLike[str],
+    runtime: np.ndarray,
+    estimate: np.ndarray,
+    column: str = "",
+    overrun: str = "kill",
+) -> None:
+    """Stop if many jobs ran well beyond their limits, which are then in another unit.
+
+    Beyond are jobs that ran longer than a limit by GRACE and a tenth. Of a table whose columns you
+    name, a share of them above MOST_LONGER is an error; of other logs, and with overrun="extend",
+    most jobs beyond are a warning.
+
+    Raises:
+        WorkloadError: With the likely unit, and the option.
+    """
     longer = int(np.sum(runtime > estimate))
+    beyond = int(np.sum(runtime > 1.1 * estimate + GRACE))
+    if column and overrun == "kill" and beyond > max(FEW_BEYOND, MOST_LONGER * len(runtime)):
+        unit = _likely_unit(runtime, estimate)
+        raise WorkloadError(
+            f"{path}: {beyond:,} of {len(runtime):,} jobs ran longer than their limit: the column "
+            f"{column!r} is likely in {UNIT_NAMES[unit]}; give --map estimate={column}:{unit}, or "
+            "--overrun extend if jobs really outlive their limits"
+        )
     if longer >= FEW and 2 * longer > len(runtime):
         warnings.warn(
             f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit: are the "
             "limits in another unit, such as hours instead of minutes?",
             stacklevel=4,
         )
+
+
+def _likely_unit(runtime: np.ndarray, estimate: np.ndarray) -> str:
+    """Return the smallest unit in which few jobs would run longer than their limits."""
+    for unit, seconds in (("min", MINUTE), ("h", HOUR)):
+        if np.mean(runtime > 1.1 * estimate * seconds + GRACE) <= MOST_LONGER:
+            return unit
+    return "h"
 
 
 def check_longest(

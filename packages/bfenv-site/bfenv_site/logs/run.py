@@ -80,6 +80,8 @@ class Log(NamedTuple):
     encoding: str = "utf-8"
     labels: Mapping[str, str] = {}  # what the log calls the fields, for messages
     limit_unit: int = 1  # seconds
+    delimiter_option: str = ""  # what to do about a delimiter in names, for messages
+    limit_column: str = ""  # of a table whose columns you name, for messages
     has_epochs: bool = False  # times are seconds since 1970: 0 is no time
     has_gaps: bool = False  # a table, whose fields may be left out of jobs that ran
 

@@ -62,6 +62,12 @@ CACHE = 1 << 12  # texts; the states of a log are few
 
 Sizes = Callable[[Fields], tuple[int, int]]
 
+# What to do if names have the delimiter in them
+ANOTHER_DELIMITER = (
+    "print the log again with a delimiter that no name has, as in sacct --delimiter=^, and give "
+    "--delimiter ^ here"
+)
+
 
 def read_sacct(
     path: str | os.PathLike[str],
@@ -163,7 +169,10 @@ def read_sacct(
     whole = join_lines(lines, rows.is_whole, rows.begins, counts, continues)
     notes = _notes("sacct", resource, eligible)
     labels = {f: name if name in names else name.removesuffix("Raw") for f, name in LABELS.items()}
-    log = Log(whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE)
+    log = Log(
+        whole, rows.parse, counts, notes, encoding, labels, limit_unit=MINUTE,
+        delimiter_option=ANOTHER_DELIMITER,
+    )  # fmt: skip
     return convert(path, log, processors=processors, **options)
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from bfenv.core.arguments import check_choice
+from bfenv.core.durations import HOUR, MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
+from bfenv.workloads.logs.times import read_number
 from bfenv_site.logs.conversion import CommonOptions, convert
 from bfenv_site.logs.run import Ambiguous, Log, Record
 
@@ -21,6 +23,9 @@ FIELDS = (
     "partition", "cluster", "nodes", "job",
 )  # fmt: skip
 NAMES = FIELDS[6:]
+UNITS = {"s": 1, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in each
+DURATIONS = ("runtime", "estimate")
+BATCH = 1 << 16  # rows of Parquet that are read at a time
 DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
@@ -68,9 +73,11 @@ def read_columns(
 
     Args:
         path: The file, text gzipped or not.
-        mapping: The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required
-            are submit, size, and runtime or both start and end. Optional are estimate, user, group,
-            account, queue, partition, cluster, nodes, and job, its id. Other columns are ignored.
+        mapping: The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Behind the
+            column of a duration, its unit may stand, as in "time_limit:min": s, min, h, ms or us.
+            Required are submit, size, and runtime or both start and end. Optional are estimate,
+            user, group, account, queue, partition, cluster, nodes, and job, its id. Other columns
+            are ignored.
         delimiter: One character. None chooses that of , ; tab | which is most frequent in the first
             line.
         processors: Processors of the machine.
@@ -102,12 +109,47 @@ def read_columns(
         raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
+    mapping, units = split_units(mapping)
     if is_parquet(path):
         rows, parse = _parquet_rows(path, mapping), partial(_record, list(mapping))
         log = Log(rows, parse, Counter(), NOTES, labels=LABELS, has_gaps=True)
     else:
         log = open_rows(path, delimiter, mapping)
+    if units:
+        log = log._replace(parse=partial(_in_seconds, log.parse, units))
+    log = log._replace(limit_column=mapping.get("estimate", ""))
     return convert(path, log, processors=processors, **options)
+
+
+def split_units(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, float]]:
+    """Return the column of each field without its unit, and the seconds in the units.
+
+    Raises WorkloadError if a unit is behind the column of something else than a duration.
+    """
+    columns, units = {}, {}
+    for field, text in mapping.items():
+        column, colon, unit = text.rpartition(":")
+        if not colon or unit not in UNITS:
+            columns[field] = text
+            continue
+        if field not in DURATIONS:
+            raise WorkloadError(f"mapping: {field} is no duration, so {text!r} has no unit")
+        columns[field], units[field] = column, UNITS[unit]
+    return columns, units
+
+
+def _in_seconds(parse: Callable[[Any], Record], units: Mapping[str, float], line: Any) -> Record:
+    """Return a record whose durations that are numbers count seconds."""
+    record = parse(line)
+    changed = {}
+    for field, unit in units.items():
+        name = "limit" if field == "estimate" else field
+        value = getattr(record, name)
+        with suppress(ValueError, TypeError):
+            number = read_number(value)
+            if number is not None and number >= 0:
+                changed[name] = number * unit
+    return record._replace(**changed)
 
 
 def open_rows(
@@ -310,22 +352,29 @@ def _parquet_rows(
             count, most = file.metadata.num_rows, max(FEW, RATIO * os.stat(path).st_size)
             if count > most:  # equal rows take no space
                 raise WorkloadError(f"{path}: {count:,} rows, more than {most:,}, which no log has")
-            table = file.read(columns=sorted(set(mapping.values())))
+            yield from enumerate(_row_groups(file, list(mapping.values())), start=1)
+    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        if isinstance(error, WorkloadError):
+            raise
+        reason = str(error).partition("\n")[0]
+        raise WorkloadError(f"{path}: the Parquet file cannot be read: {reason}") from error
+
+
+def _row_groups(file: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of these columns, BATCH at a time, so that a log need not fit in memory."""
+    import pyarrow as arrow
+
+    for batch in file.iter_batches(BATCH, columns=sorted(set(names))):
         columns = []
-        for name in mapping.values():
-            column = table.column(name)
+        for name in names:
+            column = batch.column(batch.schema.get_field_index(name))
             if arrow.types.is_timestamp(column.type):  # nanoseconds would need pandas
                 zone = column.type.tz and "UTC"
                 column = column.cast(arrow.timestamp("us", tz=zone), safe=False)
             elif arrow.types.is_duration(column.type):
                 column = column.cast(arrow.duration("us"), safe=False)
             columns.append(column.to_pylist())
-    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        if isinstance(error, WorkloadError):
-            raise
-        reason = str(error).partition("\n")[0]
-        raise WorkloadError(f"{path}: the Parquet file cannot be read: {reason}") from error
-    return enumerate(zip(*columns, strict=True), start=1)
+        yield from zip(*columns, strict=True)
 
 
 class Unfinished(ValueError):

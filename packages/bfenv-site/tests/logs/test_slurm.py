@@ -360,3 +360,18 @@ def test_more_in_use_than_there_is(tmp_path):
     assert warned[0].filename == __file__
     assert len(trace) == 2
     read(tmp_path, *lines[:2], processors=8)  # which is as many
+
+
+def test_names_with_the_delimiter_in_them_ask_for_another_one(tmp_path):
+    """Whether such lines are skipped or not, the message names the option of sacct."""
+    path = tmp_path / "dump.txt"
+    line = "{}|{}|{}|{}|{}|60|5|COMPLETED|1\n"
+    head = "JobID|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS\n"
+    times = (1600000000, 1600000001, 1600000061)
+    path.write_text(
+        head + "".join(line.format(i, ("ann", "svc|pipe")[i % 2], *times) for i in range(1, 9))
+    )
+    with pytest.raises(WorkloadError, match="or print the log again .* sacct --delimiter"):
+        read_sacct(path, processors=8)
+    with pytest.warns(UserWarning, match="4 malformed lines .* sacct --delimiter"):
+        assert len(read_sacct(path, processors=8, on_error="skip")) == 4

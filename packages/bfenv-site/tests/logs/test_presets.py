@@ -1,0 +1,130 @@
+"""Public logs by name, units of columns, and tables whose limits are in another unit."""
+
+import numpy as np
+import pytest
+
+from bfenv.core.errors import UnknownNameError, WorkloadError
+from bfenv_site.cli.import_options import source_of
+from bfenv_site.logs.presets import NEEDS_LIMITS, find_preset, preset_names
+from bfenv_site.logs.table import read_columns
+
+BEGIN = 1_600_000_000
+JOBS = 20
+# A row in the published schema of each log: job i is submitted at BEGIN + i, runs from a minute
+# later for 1,800 s on two processors, and has a limit of 3,600 s.
+ROWS = {
+    "fdata": lambda i: {
+        "jid": i, "usr": f"u{i % 3}", "adt": iso(BEGIN + i, 9), "sdt": iso(BEGIN + i + 60, 9),
+        "edt": iso(BEGIN + i + 1860, 9), "elpl": 3600, "nnuma": 2, "nnumr": 2, "pri": 127,
+    },
+    "pm100": lambda i: {
+        "job_id": i, "user_id": i % 3, "submit_time": iso(BEGIN + i, 0), "partition": 1, "qos": 0,
+        "start_time": iso(BEGIN + i + 60, 0), "end_time": iso(BEGIN + i + 1860, 0),
+        "run_time": 1800, "time_limit": 60, "num_nodes_alloc": 2, "num_gpus_alloc": 8,
+    },
+    "supercloud": lambda i: {
+        "id_job": i, "id_user": i % 3, "time_submit": BEGIN + i, "time_start": BEGIN + i + 60,
+        "time_end": BEGIN + i + 1860, "timelimit": 60, "cpus_req": 2, "partition": "normal",
+    },
+    "kestrel": lambda i: {
+        "job_id": i, "user": f"u{i % 3}", "account": "a", "partition": "short", "qos": "normal",
+        "submit_time": iso(BEGIN + i, -6), "start_time": iso(BEGIN + i + 60, -6),
+        "end_time": iso(BEGIN + i + 1860, -6), "wallclock_req": 3600, "nodes_req": 1,
+        "processors_req": 2,
+    },
+}  # fmt: skip
+
+
+def iso(instant, hours):
+    return f"{np.datetime64(instant + 3600 * hours, 's')}{hours:+03}:00"
+
+
+def write_table(path, rows):
+    lines = [",".join(map(str, rows[0])), *(",".join(map(str, row.values())) for row in rows)]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_public_log_is_read_by_its_name(name, tmp_path):
+    preset = find_preset(name)
+    path = write_table(tmp_path / "jobs.csv", [ROWS[name](i) for i in range(JOBS)])
+    options = {"processors": preset.processors, "timezone": preset.timezone}
+    trace = read_columns(path, preset.columns, **options)
+    assert len(trace) == JOBS and preset.cite
+    assert set(trace.jobs.size.tolist()) == {2}
+    assert set(trace.runtime.tolist()) == {1800} and set(trace.jobs.estimate.tolist()) == {3600}
+    assert "UnixStartTime: 1600000000" in trace.header and trace.jobs.user.max() == 2
+
+
+def test_all_presets_are_tested():
+    assert preset_names() == list(ROWS)
+
+
+@pytest.mark.parametrize("name", ["philly", "helios", "pai"])
+def test_a_source_without_limits_is_refused(name):
+    with pytest.raises(WorkloadError, match="has no time limits, and backfilling needs limits"):
+        find_preset(name)
+    assert "with_estimates" in NEEDS_LIMITS
+
+
+def test_a_file_of_your_own_extends_the_list(tmp_path, monkeypatch):
+    path = tmp_path / "own.toml"
+    path.write_text(
+        '[mine]\ntitle = "Mine"\ncite = "me"\nsize_of = "cores"\nprocessors = 8\n'
+        'columns = { submit = "s", size = "n", runtime = "r:min" }\n'
+    )
+    monkeypatch.setenv("BFENV_PRESETS", str(path))
+    assert find_preset("mine").processors == 8 and find_preset("pm100").processors == 980
+    other = tmp_path / "other.toml"
+    other.write_text('[mine]\ntitle = "Mine"\n')
+    monkeypatch.setenv("BFENV_PRESETS", str(other))
+    with pytest.raises(WorkloadError, match=r"\[mine\] lacks cite"):
+        find_preset("mine")
+    monkeypatch.delenv("BFENV_PRESETS")
+    with pytest.raises(UnknownNameError, match="unknown kind of log 'mined'"):
+        source_of("mined")
+
+
+def table(path, limit, runtime=1800):
+    rows = [{"s": BEGIN + i, "n": 1, "r": runtime, "l": limit} for i in range(JOBS)]
+    return write_table(path, rows)
+
+
+@pytest.mark.parametrize(
+    ("limit", "unit"), [(60, "min"), (3600, "s"), (1, "h"), (3_600_000, "ms"), (3.6e9, "us")]
+)
+def test_a_unit_behind_a_column(limit, unit, tmp_path):
+    path = table(tmp_path / "jobs.csv", limit)
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": f"l:{unit}"}
+    assert set(read_columns(path, mapping, processors=4).jobs.estimate.tolist()) == {3600}
+
+
+@pytest.mark.parametrize(("limit", "unit"), [(60, "min"), (1, "h")])
+def test_limits_in_another_unit_stop_the_import(limit, unit, tmp_path):
+    """The message has the likely unit, and the option; jobs may also outlive their limits."""
+    path = table(tmp_path / "jobs.csv", limit)
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
+    with pytest.raises(WorkloadError, match=f"20 of 20 jobs .* give --map estimate=l:{unit}"):
+        read_columns(path, mapping, processors=4)
+    trace = read_columns(path, mapping, processors=4, overrun="extend")
+    assert set(trace.jobs.estimate.tolist()) == {1800}
+
+
+def test_a_unit_of_a_time_is_refused(tmp_path):
+    mapping = {"submit": "s:min", "size": "n", "runtime": "r"}
+    with pytest.raises(WorkloadError, match="submit is no duration, so 's:min' has no unit"):
+        read_columns(table(tmp_path / "jobs.csv", 60), mapping, processors=4)
+
+
+def test_rows_of_parquet_are_read_by_groups(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = [ROWS["pm100"](i) for i in range(JOBS)]
+    columns = arrow.table({name: [row[name] for row in rows] for name in rows[0]})
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(columns, path, row_group_size=3)
+    preset = find_preset("pm100")
+    trace = read_columns(path, preset.columns, processors=preset.processors)
+    assert len(trace) == JOBS and set(trace.jobs.estimate.tolist()) == {3600}
