@@ -78,13 +78,13 @@ def sort(order, cluster, jobs):
             for job in waiting(cluster):
                 order.ranking.number[job] = random_number(order.stream) / 2**31
     else:
-        _score(order, order.scores, order.history, cluster, jobs)
+        score(order, order.scores, order.history, cluster, jobs)
     return rank(order.ranking, cluster, jobs)
 
 
 @kernel
-def _score(order, scores, history, cluster, jobs):
-    """Write the expression's values of the waiting jobs."""
+def score(order, scores, history, cluster, jobs):
+    """Write the values of an expression for the waiting jobs to `order.ranking.number`."""
     program, columns = scores.program, scores.columns
     if order.draws[0]:
         for job in waiting(cluster):
@@ -113,6 +113,16 @@ def find_order_or_expression(
         choices = f"known are {', '.join(names)}, and expressions in {', '.join(h.NAMES)}"
         hint = suggest_quantity(text) if text == RUNTIME else suggest(text, [*names, *h.NAMES])
         raise PolicyError(f"{option}: unknown order {text!r}; {hint or choices}")
+    return order_by_expression(text, option)
+
+
+def order_by_expression(text: str, option: str) -> Order:
+    """Return the order by the value of an expression, the smallest first.
+
+    Raises PolicyError if the text is no expression.
+    """
+    if not isinstance(text, str):
+        raise PolicyError(f"{option} must be an expression, got {text!r}")
     program = parse_expression(text, option)
     return Order(
         text,

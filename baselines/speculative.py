@@ -11,7 +11,10 @@ from bfenv.core.policy import Policy
 
 
 def easy_speculative(
-    speculation: int | str = TRIAL, tried_above: int | str = LONG, order: str = "fcfs"
+    speculation: int | str = TRIAL,
+    tried_above: int | str = LONG,
+    order: str = "fcfs",
+    restartable: str | None = None,
 ) -> Policy:
     """Make a policy of single-queue backfilling with trials.
 
@@ -20,13 +23,19 @@ def easy_speculative(
         tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
         order: The order of the jobs that have one priority: a name of
             `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
+        restartable: The flag of jobs that may be killed and run again, as in `multiqueue`.
 
     Raises:
         PolicyError: If an option is out of its range.
     """
     return with_queues(
         easy_speculative,
-        {"speculation": speculation, "tried_above": tried_above, "order": order},
+        {
+            "speculation": speculation,
+            "tried_above": tried_above,
+            "order": order,
+            "restartable": restartable,
+        },
         bounds=(),
         summary="easy with priorities and reservations, after a trial of long jobs",
         source="Lawson and Smirni 2002, section 3",

@@ -5,7 +5,7 @@ reservations, and every pivot or trial with a promised start.
 """
 
 import bfenv.baselines.multiqueue.memory as at
-from bfenv.baselines.queue_order import learn_ends, sort
+from bfenv.baselines.queue_order import learn_ends, score, sort
 from bfenv.baselines.reservations import NONE, bring_up_to_now, move_up
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
 from bfenv.core.jobs import FOREVER
@@ -100,6 +100,8 @@ def update(cluster, jobs, memory):
     if memory.order is not None:
         learn_ends(memory.order, cluster, jobs)
         sort(memory.order, cluster, jobs)
+    if memory.restartable is not None:
+        learn_ends(memory.restartable, cluster, jobs)
     kept, due = not memory.any_requested[0] and _followed(cluster, memory), 0
     if kept:
         due = _let_time_pass(cluster, jobs, memory)
@@ -210,6 +212,10 @@ def _find_new(cluster, jobs, memory):
     first_new = len(queue)
     while first_new > 0 and queue[first_new - 1] >= state[at.SEEN]:
         first_new -= 1
+    if memory.restartable is not None:
+        if first_new < len(queue):
+            flags = memory.restartable
+            score(flags, flags.scores, flags.history, cluster, jobs)
     for job in queue[first_new:]:
         at.note_stage(jobs, memory, job)
         if at.stage_of(cluster, memory, job) == at.TO_BE_TRIED:

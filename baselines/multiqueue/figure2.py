@@ -44,7 +44,7 @@ from typing import Any
 import bfenv.baselines.multiqueue.memory as at
 from bfenv.baselines.multiqueue.changes import promise, remember, update
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.queue_order import find_order_or_expression
+from bfenv.baselines.queue_order import find_order_or_expression, order_by_expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.cluster import free, now, start, try_start, waiting
@@ -168,8 +168,8 @@ def with_queues(
 
     `shares` are the initial partitions; None for equal ones, one for each queue.
 
-    Raises PolicyError if `speculation` or `tried_above` is not a duration >= 0 in whole seconds, or
-    `order` is no order.
+    Raises PolicyError if `speculation` or `tried_above` is not a duration >= 0 in whole seconds,
+    `order` is no order or `restartable` no expression.
     """
     lengths: dict[str, Any] = {
         name: check_integer(
@@ -177,12 +177,15 @@ def with_queues(
         )
         for name in ("speculation", "tried_above")
     }
-    order = find_order_or_expression(options["order"])
+    order, restartable = find_order_or_expression(options["order"]), None
+    if options["restartable"] is not None:
+        restartable = order_by_expression(options["restartable"], "restartable")
     memory = partial(
         at.new_memory,
         bounds=bounds,
         shares=shares,
         order=None if order.code == FCFS else order,
+        restartable=restartable,
         **lengths,
     )
     return Policy(
@@ -193,7 +196,7 @@ def with_queues(
         records=at.records,
         summary=summary,
         source=source,
-        stochastic=order.stochastic,
+        stochastic=order.stochastic or (restartable is not None and restartable.stochastic),
         stateful=True,
         trials=lengths["speculation"] > 0,
         requested_starts=True,
@@ -206,6 +209,7 @@ def multiqueue(
     tried_above: int | str = LONG,
     partitions: int | tuple[float, ...] | None = None,
     order: str = "fcfs",
+    restartable: str | None = None,
 ) -> Policy:
     """Make a policy of multiple-queue backfilling.
 
@@ -219,6 +223,10 @@ def multiqueue(
             one for each queue.
         order: The order of the jobs of a queue that have one priority: a name of
             `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
+        restartable: The flag of jobs that may be killed and run again, for which users must ask
+            (note 4 of the paper): an expression that is above 0 as such a job arrives, such as
+            "priority > 0", or "random < 0.5" for half of the jobs. Only these are tried. None for
+            all jobs.
 
     Raises:
         PolicyError: If an option is out of its range.
@@ -231,7 +239,7 @@ def multiqueue(
         raise PolicyError(f"bounds must be a tuple of ascending integers > 0, got {bounds!r}")
     options = {
         "bounds": limits, "speculation": speculation, "tried_above": tried_above,
-        "partitions": partitions, "order": order,
+        "partitions": partitions, "order": order, "restartable": restartable,
     }  # fmt: skip
     return with_queues(
         multiqueue,

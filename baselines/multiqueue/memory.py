@@ -126,6 +126,8 @@ class Memory(NamedTuple):
     begun: np.ndarray  # (m,) int64 jobs started in the last pass
     state: np.ndarray  # (STATE,) int64, see the names below
     order: QueueOrder | None  # of the jobs in a queue; None for the order of arrival
+    restartable: QueueOrder | None  # values > 0 of jobs that may be killed and run again; None for
+    # all jobs
 
 
 # Places in Memory.state
@@ -156,6 +158,7 @@ def new_memory(
     tried_above: int,
     shares: tuple[float, ...] | None = None,
     order: Order | None = None,
+    restartable: Order | None = None,
 ) -> Memory:
     """Return the options, the divided machine, and no promises."""
     count = len(jobs.submit)
@@ -173,8 +176,15 @@ def new_memory(
         untried=np.empty(count, dtype=np.int64),
         begun=np.empty(min(count, processors), dtype=np.int64),
         state=state,
-        order=new_queue_order(order, jobs, generator) if order and generator else None,
+        order=_values(order, jobs, generator),
+        restartable=_values(restartable, jobs, generator),
     )
+
+
+def _values(
+    order: Order | None, jobs: Jobs, generator: np.random.Generator | None
+) -> QueueOrder | None:
+    return new_queue_order(order, jobs, generator) if order and generator else None
 
 
 @inlined
@@ -199,6 +209,8 @@ def note_stage(jobs, memory, job):
     """Note whether a job that is first seen is to be tried, stands in its queue, or neither."""
     if jobs.requested_start[job] == 0:
         tried = memory.trial_length[0] > 0 and jobs.estimate[job] > memory.tried_above[0]
+        if memory.restartable is not None:
+            tried = tried and memory.restartable.ranking.number[job] > 0
         memory.stage[job] = TO_BE_TRIED if tried else QUEUED
 
 

@@ -219,6 +219,27 @@ def test_partitions_and_orders(trace, speculation, partitions, order):
     assert_equals_naive(trace, policy, **options, sizes=sizes, key=ORDERS[order])
 
 
+FLAGS = {"priority > 0": lambda job: job.priority > 0, "estimate - 7": lambda job: job.estimate > 7}
+
+
+@settings(max_examples=MANY)
+@given(trace=workloads(), flag=st.sampled_from(sorted(FLAGS)), queues=st.booleans())
+def test_restartable(trace, flag, queues):
+    """Only jobs whose flag is above 0 are tried, as in the naive version."""
+    options = SMALL if queues else {**SMALL, "bounds": ()}
+    trials = {"speculation": 3, "tried_above": 4, "restartable": flag}
+    policy = multiqueue((4, 8), **trials) if queues else easy_speculative(**trials)
+    assert_equals_naive(trace, policy, **options, flag=FLAGS[flag])
+
+
+def test_restartable_at_random():
+    """A share of the jobs is drawn by the seed; those with flags keep them."""
+    policy = easy_speculative(3, 4, restartable="random < 0.5")
+    result = schedule(policy, 100, *[(0, 1, 9, 9)] * 100, seed=1)
+    assert policy.stochastic
+    assert 35 <= np.count_nonzero(result.trial_start >= 0) <= 65
+
+
 def test_initial_partitions_by_hand():
     """A partition that owns half the machine needs no processors of another one."""
     jobs = (0, 3, 4, 4), (0, 3, 8, 8)
@@ -242,6 +263,8 @@ def test_more_than_two_priorities():
         ({"partitions": (1, -1)}, "partitions must be a finite number >= 0, got -1"),
         ({"partitions": (0, 0)}, "partitions must not all be empty"),
         ({"order": "longest"}, "order: unknown order 'longest'"),
+        ({"restartable": "fast"}, "restartable: unknown name 'fast'"),
+        ({"restartable": True}, "restartable must be an expression, got True"),
     ],
 )
 def test_options_out_of_range(options, message):

@@ -45,11 +45,13 @@ def earliest(intervals, processors, size, length, not_before):
 class Scheduler:
     """One machine, its queues, and everybody's plans."""
 
-    def __init__(self, jobs, processors, bounds, speculation, tried_above, sizes=None, key=None):
+    def __init__(
+        self, jobs, processors, bounds, speculation, tried_above, sizes=None, key=None, flag=None
+    ):
         """`bounds` between the queues; jobs with estimates above `tried_above` are tried first.
 
         `sizes` are the processors of the partitions at first, None for equal parts, one for each
-        queue; `key` orders the jobs of a queue, None by arrival.
+        queue; `key` orders the jobs of a queue, None by arrival; `flag` tells which may be tried.
         """
         self.jobs, self.processors, self.bounds = jobs, processors, bounds
         self.speculation, self.tried_above = speculation, tried_above
@@ -66,6 +68,7 @@ class Scheduler:
             self.owner = [p for p, size in enumerate(sizes) for _ in range(size)]
         self.partitions = len(sizes or range(queues))
         self.key = key or (lambda job: 0)
+        self.flag = flag or (lambda job: True)
 
     # Who is what
 
@@ -84,6 +87,7 @@ class Scheduler:
     def wants_trial(self, job):
         return (
             self.speculation > 0
+            and self.flag(self.jobs[job])
             and self.jobs[job].estimate > self.tried_above
             and not self.reserves(job)
             and self.outcome.trial_end[job] < 0
@@ -249,7 +253,8 @@ class Scheduler:
 
 
 def multiqueue(
-    jobs, processors, bounds=(1000, 10000), speculation=180, tried_above=1000, sizes=None, key=None
-):
+    jobs, processors, bounds=(1000, 10000), speculation=180, tried_above=1000, sizes=None,
+    key=None, flag=None,
+):  # fmt: skip
     """Schedule by multiple-queue backfilling; no bounds is a single queue."""
-    return Scheduler(jobs, processors, bounds, speculation, tried_above, sizes, key).run()
+    return Scheduler(jobs, processors, bounds, speculation, tried_above, sizes, key, flag).run()
