@@ -1,4 +1,6 @@
-"""Agents by name ("random", "module:object", the path of a saved model), opened for use.
+"""Agents by name ("random", "easy", "module:object", a saved model's path), opened for use.
+
+The name of a policy is that of the policy as an agent, see `PolicyAgent`.
 
 A path that ends in .json is that of an exported network, which opens without running code.
 """
@@ -9,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bfenv.agents.card import ACTING, MODEL, NETWORK, SUFFIX, read_card, shipped_names
+from bfenv.agents.card import ACTING, MODEL, SUFFIX, is_network, read_card, shipped_names
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.network_agent import load_network
+from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, describe_model, load_agent
 from bfenv.agents.seen_jobs import Span, check_unseen
-from bfenv.baselines.registry import policies
+from bfenv.baselines.registry import families, find_policy, policies
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.names import import_object, parse_name, read_value
@@ -41,7 +44,7 @@ WHOLE_TRACE: EnvSettings = {
 class AgentName(NamedTuple):
     """An agent's name taken apart."""
 
-    base: str  # a name of ALL, "module:object", "agent:NAME", or the path of a saved model
+    base: str  # a name of ALL, a policy, "module:object", "agent:NAME", or a saved model's path
     options: dict[str, Any]  # of BackfillEnv
     deterministic: bool = True  # passed to `predict`
 
@@ -51,8 +54,8 @@ class AgentName(NamedTuple):
         return self.base.endswith(".zip")
 
     @property
-    def is_network(self) -> bool:
-        """Whether it is an exported network, by its path or as "agent:NAME"."""
+    def is_card(self) -> bool:
+        """Whether a card describes it: a network or a policy, by its path or as "agent:NAME"."""
         return self.base.endswith(SUFFIX) or self.base.startswith(SHIPPED)
 
 
@@ -63,6 +66,7 @@ class OpenAgent(NamedTuple):
     make: Callable[[BackfillEnv, int], Any]  # of the environment and a seed
     settings: dict[str, Any]  # that it needs, from its training or its name
     trained_on: Sequence[Span] | None  # None if it is unknown
+    batched: bool = False  # whether its `predict` takes masks and observations of many environments
 
     def settings_with(self, settings: EnvSettings) -> EnvSettings:
         """Return settings completed by those that the agent needs.
@@ -113,6 +117,8 @@ def read_agent(name: str) -> AgentName:
     if name.endswith((".zip", SUFFIX)) and os.path.isfile(name):  # there may be parentheses in it
         return AgentName(name, {})
     base, texts = parse_name(name)
+    if name.strip()[len(base) :].lstrip().startswith("(") and _is_policy(base):
+        base, texts = name.strip(), {}  # the options are the policy's
     options = _read_options(name, texts)
     deterministic = options.pop(DETERMINISTIC, True)
     if not isinstance(deterministic, bool):
@@ -133,15 +139,20 @@ def find_agent(name: str) -> Any:
     base = agent.base
     if base in ALL:
         return ALL[base]
-    if agent.is_network:
-        return load_network(base.removeprefix(SHIPPED))
-    if base in policies():
-        raise _is_a_policy(base)
+    if agent.is_card:
+        card = base.removeprefix(SHIPPED)
+        return load_network(card) if is_network(card) else find_policy(SHIPPED + card)
+    if _is_policy(base.partition("(")[0]):
+        return find_policy(base)
     if ":" not in base:
-        raise UnknownNameError(
-            "agent", base, [*ALL, *(SHIPPED + each for each in shipped_names(NETWORK))]
-        )
+        shipped = (SHIPPED + name for name in shipped_names())
+        raise UnknownNameError("agent", base, [*ALL, *policies(), *shipped])
     return import_object(base)
+
+
+def _is_policy(base: str) -> bool:
+    """Tell whether a name is that of a policy or a family that bfenv knows."""
+    return base not in ALL and base in {**policies(), **families()}
 
 
 def is_stochastic(name: str) -> bool:
@@ -162,7 +173,11 @@ def training_of(name: str) -> Sequence[Span] | None:
     agent_name = read_agent(name)
     if agent_name.is_saved:
         return read_card(agent_name.base, MODEL).trained_on
-    return () if agent_name.base in ALL else getattr(find_agent(name), "trained_on", None)
+    if agent_name.base in ALL:
+        return ()
+    agent = find_agent(name)
+    opened = _as_agent(agent) if isinstance(agent, Policy) else agent
+    return getattr(opened, "trained_on", None)
 
 
 def starts_trials(name: str) -> bool:
@@ -180,10 +195,10 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     """Open an agent by its name, or take an object as one.
 
     Args:
-        agent: A name for `read_agent`, or the path of a file; a model of stable-baselines3 or
-            sb3-contrib; another object with its `predict`; or a function that makes one from an
-            environment, or from it and a seed. An object may say in `settings` what environment it
-            needs, and in `trained_on` which jobs it was trained on.
+        agent: A name for `read_agent`, or the path of a file; a Policy; a model of
+            stable-baselines3 or sb3-contrib; another object with its `predict`; or a function that
+            makes one from an environment, or from it and a seed. An object may say in `settings`
+            what environment it needs, and in `trained_on` which jobs it was trained on.
         trust: Open saved models, which may run any code.
 
     Returns:
@@ -208,13 +223,21 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     return found._replace(settings=dict(found.settings_with(options)), trained_on=trained_on)
 
 
-def _is_a_policy(name: str) -> BfenvError:
-    return BfenvError(f"unknown agent {name!r}; it is a policy: use --policy {name}")
+def _as_agent(policy: Policy) -> OpenAgent:
+    """Return a policy that acts in the environment, under a name that is not the policy's."""
+    trained_on: Sequence[Span] = ()
+    if policy.name.startswith(SHIPPED):
+        trained_on = read_card(policy.name.removeprefix(SHIPPED)).seen_jobs
+
+    def make(env: BackfillEnv, seed: int) -> PolicyAgent:
+        return PolicyAgent(policy, env, seed)
+
+    return OpenAgent(f"{policy.name} (agent)", make, {}, trained_on)
 
 
 def _open_object(name: str, agent: Any) -> OpenAgent:
     if isinstance(agent, Policy):
-        raise _is_a_policy(name)
+        return _as_agent(agent)
     trained_on = getattr(agent, "trained_on", None)
     if inspect.isclass(agent) or not hasattr(agent, "predict"):
         if not callable(agent):
@@ -226,8 +249,9 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
     if ranks_actions(agent):
         agent = ModelAgent(agent, describe_model(agent))
     if isinstance(agent, ModelAgent):
-        return OpenAgent(name, lambda env, seed: agent, agent.settings, agent.card.trained_on)
-    return OpenAgent(name, lambda env, seed: agent, getattr(agent, "settings", {}), trained_on)
+        trained_on = agent.card.trained_on
+    settings, batched = getattr(agent, "settings", {}), getattr(agent, "batched", False)
+    return OpenAgent(name, lambda env, seed: agent, settings, trained_on, batched)
 
 
 def _make(factory: Any, env: Any, seed: int) -> Any:

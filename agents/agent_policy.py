@@ -1,33 +1,142 @@
-"""An agent as a policy, "agent:NAME": one that a card names, or a network that plays a whole trace.
+"""Agents as competitors: each plays a whole trace as one episode, from an empty machine.
 
-bfenv finds `load_agent` by its entry point, because the registry of policies stands below this
-room.
+bfenv finds `load_agent`, which makes them of names such as "agent:scorer", by its entry point,
+because the registry of policies stands below this room.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bfenv.agents.agent_names import ELSEWHERE, WHOLE_TRACE
+from bfenv.agents.agent_names import ELSEWHERE, SHIPPED, WHOLE_TRACE, OpenAgent, open_agent
 from bfenv.agents.card import POLICY, is_network, read_card
-from bfenv.agents.network_agent import load_network
-from bfenv.agents.player import play
+from bfenv.agents.player import Played, Totals, play, play_at_once, play_in_turn
 from bfenv.baselines.registry import ALL, FAMILIES, find_policy
-from bfenv.core.cluster import Cluster
+from bfenv.core.competitor import Competitor
 from bfenv.core.distributions import load_offer
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
 from bfenv.core.policy import TRIALS, Policy, Watch
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import share_started
 from bfenv.core.text import shown
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.handle import EnvHandle
+from bfenv.envs.settings import EnvSettings, Workloads
+from bfenv.envs.vector import BackfillVectorEnv
 
 
-def load_agent(name: str) -> Policy | Callable[..., Policy]:
-    """Return the policy of an agent, whose name is "agent:NAME"; or its family.
+class AgentCompetitor(Competitor):
+    """An agent, whose schedule is what it does in the environment.
+
+    Args:
+        opened: The agent, see `open_agent`.
+        name: That of its rows; "" for the agent's own.
+        deterministic: Passed to its `predict`; False lets models sample their actions.
+    """
+
+    kind = "agent"
+
+    def __init__(self, opened: OpenAgent, name: str = "", deterministic: bool = True) -> None:
+        self.opened = opened
+        self.name = name or opened.name
+        self.deterministic = deterministic
+        self.trials = opened.settings.get("trial_limit") is not None
+        self.stochastic = True  # what a function makes may depend on the seed
+
+    def run(self, trace: Trace, seed: int, watch: Watch) -> Schedule:
+        """Play the trace.
+
+        Args:
+            trace, seed, watch: As of `Competitor.run`.
+
+        Raises:
+            PolicyError: At the first illegal action that cannot be replaced.
+            BfenvError: If the agent was trained on some of the jobs, or does not fit the
+                environment.
+        """
+        return self.play(trace, seed, watch)[0]
+
+    def play(self, trace: Trace, seed: int, watch: Watch) -> tuple[Schedule, Played]:
+        """Play the trace, and also return what the agent did.
+
+        Args:
+            trace, seed, watch: As of `Competitor.run`.
+
+        Raises:
+            BfenvError: As `run`.
+        """
+        self.opened.check_unseen(trace)
+        env = BackfillEnv(trace, **self.opened.settings_with(WHOLE_TRACE))
+        agent = self.opened.make(env, seed)
+        watch(partial(share_started, env.cluster))
+        played = play(env, agent, seed, deterministic=self.deterministic, strict=True)
+        return played.times.schedule(trace, self.name, seed), played
+
+    def play_episodes(
+        self,
+        workload: Workloads,
+        settings: EnvSettings,
+        seeds: Sequence[int],
+        options: Sequence[dict[str, Any] | None],
+        watch: Watch,
+    ) -> Totals:
+        """Play episodes, all at once if the agent can act in many environments.
+
+        Args:
+            workload, settings: As of `BackfillEnv`; the agent adds the settings that it needs.
+            seeds, options: Of the environment's `reset` for each episode.
+            watch: Is called once, with a function that returns the fraction of episodes played.
+
+        Raises:
+            BfenvError: If settings contradict those that the agent needs.
+        """
+        completed = self.opened.settings_with(settings)
+        if self.opened.batched and len(seeds) > 1:
+            envs = BackfillVectorEnv(len(seeds), workload, "disabled", **completed)
+            agent = self.opened.make(BackfillEnv(workload, **completed), seeds[0])
+            watch(lambda: _share_of(envs.handles) if envs.batch.ready else 0.0)
+            return play_at_once(envs, agent, seeds, options, self.deterministic)
+        env, over = BackfillEnv(workload, **completed), 0
+
+        def done() -> None:
+            nonlocal over
+            over += 1
+
+        def share() -> float:
+            return min((over + (_share_of([env]) if env.batch.ready else 0.0)) / len(seeds), 1.0)
+
+        watch(share)
+        make = self.opened.make
+        return play_in_turn(env, make, seeds, options, self.deterministic, done)
+
+
+def _share_of(handles: Sequence[EnvHandle]) -> float:
+    """Return the fraction of the episodes' jobs that have started."""
+    jobs = sum(len(handle.episode_jobs) for handle in handles)
+    return 1 - sum(handle.unstarted for handle in handles) / max(jobs, 1)
+
+
+def find_agent_competitor(
+    agent: Any, *, trust: bool = False, deterministic: bool = True
+) -> AgentCompetitor:
+    """Return an agent as a competitor.
+
+    Args:
+        agent: What `open_agent` takes.
+        trust: Open saved models, which may run any code.
+        deterministic: As of `AgentCompetitor`.
+
+    Raises:
+        BfenvError: What `open_agent` raises.
+    """
+    return AgentCompetitor(open_agent(agent, trust=trust), deterministic=deterministic)
+
+
+def load_agent(name: str) -> Policy | Competitor | Callable[..., Policy | Competitor]:
+    """Return what plays as "agent:NAME", a policy or a network; or its family.
 
     * `name`: of an agent that bfenv comes with, or the path of a card or a network, which ends in
       .json.
@@ -38,21 +147,13 @@ def load_agent(name: str) -> Policy | Callable[..., Policy]:
     if not isinstance(name, str):
         raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
     if name in ELSEWHERE:
-        family: Callable[..., Policy] = load_offer(
+        family: Callable[..., Policy | Competitor] = load_offer(
             "bfenv.agents", name, ELSEWHERE[name], f"the agent {name}", PolicyError
         )
         return family
-    agent = f"agent:{name}"
+    agent = f"{SHIPPED}{name}"
     if is_network(name):
-        card = load_network(name).card
-        return Policy(
-            agent,
-            partial(refuse, name=agent),
-            summary=card.what,
-            trials=card.division == TRIALS,
-            requested_starts=True,
-            play=partial(play_network, network=name, name=agent),
-        )
+        return Network(name)
     card = read_card(name, POLICY)
     return replace(find_policy(_data_only(agent, card.policy)), name=agent, summary=card.what)
 
@@ -73,22 +174,25 @@ def _data_only(agent: str, policy: str) -> str:
     return policy
 
 
-def play_network(trace: Trace, seed: int, watch: Watch, *, network: str, name: str) -> Schedule:
-    """Play a trace with a network: one episode of the environment, from an empty machine.
+class Network(AgentCompetitor):
+    """A network, which plays whole traces like a policy; its rows are those of policies.
 
-    It is the `play` of the network's policy, see `bfenv.core.policy.Policy`.
+    Args:
+        name: As of `load_agent`.
 
-    Raises BfenvError if the network does not fit the environment.
+    Raises:
+        BfenvError: What `load_agent` raises.
     """
-    agent = load_network(network)
-    env = BackfillEnv(trace, **agent.settings, **WHOLE_TRACE)
-    watch(partial(share_started, env.cluster))
-    return play(env, agent, seed, strict=True).times.schedule(trace, name, seed)
 
+    kind = "policy"
 
-def refuse(cluster: Cluster, jobs: Jobs, memory: Any, *, name: str) -> None:
-    """Raise PolicyError: the `decide` of a network's policy, which cannot make one pass."""
-    raise PolicyError(
-        f"{name} is a network: it acts in the environment, so it cannot decide pass by pass; use "
-        f"--agent {name}"
-    )
+    def __init__(self, name: str) -> None:
+        agent = f"{SHIPPED}{name}"
+        super().__init__(open_agent(agent), agent)
+        card = read_card(name)
+        self.summary = card.what
+        self.trials = card.division == TRIALS
+        self.stochastic = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Network, (self.name.removeprefix(SHIPPED),)

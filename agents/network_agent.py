@@ -44,6 +44,7 @@ class NetworkAgent:
 
     samples = False  # nothing is random
     stochastic = False
+    batched = True  # it takes observations of many environments at once
 
     def __init__(self, card: Card, weights: Weights) -> None:
         self.card = card

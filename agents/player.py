@@ -2,8 +2,8 @@
 
 import inspect
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv, read_action
+from bfenv.envs.handle import EnvHandle
 from bfenv.envs.vector import BackfillVectorEnv
 
 NOTES = ("decisions", "outside_window", "replaced_actions")
@@ -70,7 +71,7 @@ def play(
     return Played(info, times_of(env), seconds, count)
 
 
-def times_of(env: BackfillEnv) -> Times:
+def times_of(env: EnvHandle) -> Times:
     """Return when the jobs of an episode that is over ran."""
     cluster, own = env.cluster, slice(env.episode_jobs.start, env.episode_jobs.stop)
     killed = cluster.trial_end[own] >= 0
@@ -105,12 +106,7 @@ def play_episode(
     """
     parameters = inspect.signature(agent.predict).parameters.values()
     takes_masks = any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters)
-    with ExitStack() as stack:
-        if getattr(agent, "samples", False) and not deterministic:
-            import torch
-
-            stack.enter_context(torch.random.fork_rng(devices=[]))
-            torch.manual_seed(seed)
+    with _sampling(agent, deterministic, seed):
         seconds, state, is_first, done = [], None, True, False
         observation, info = env.reset(seed=seed, options=options)
         while not done:
@@ -146,6 +142,109 @@ def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
     if info["illegal_action"]:
         what = "the pass" if slot == window else f"slot {slot}"
         raise PolicyError(f"illegal action at {now} s: {what}")
+
+
+class Totals(NamedTuple):
+    """What an agent did in several episodes."""
+
+    times: list[Times]  # when the jobs of each episode ran
+    decisions: int
+    outside_window: float  # at how many of the decisions jobs waited outside the window
+    replaced_actions: int  # illegal choices that were replaced by legal ones
+    illegal_actions: int  # those that counted as the pass
+
+
+def play_at_once(
+    envs: BackfillVectorEnv,
+    agent: Any,
+    seeds: Sequence[int],
+    options: Sequence[dict[str, Any] | None],
+    deterministic: bool,
+) -> Totals:
+    """Play an episode in each environment, all at the same time.
+
+    * `envs`: with autoreset "disabled".
+    * `agent`: an object with the `predict` of stable-baselines3 that takes masks and observations
+      of many environments, and remembers nothing.
+    * `seeds`, `options`: of the `reset` of each environment; the first seed is also that of torch's
+      generator, from which models sample actions.
+    * `deterministic`: passed to `predict`.
+    """
+    count, replaced = envs.num_envs, getattr(agent, "replaced_actions", 0)
+    times: dict[int, Times] = {}
+    decisions, outside, illegal = 0, 0.0, 0
+    steps = np.zeros(count, dtype=np.int64)
+    with _sampling(agent, deterministic, seeds[0]):
+        observation, _ = envs.reset(seed=list(seeds))
+        for i, chosen in enumerate(options):
+            if chosen:
+                only = {"reset_mask": np.arange(count) == i, **chosen}
+                observation, _ = envs.reset(seed=list(seeds), options=only)
+        mask = envs.action_masks()
+        while len(times) < count:
+            actions = mask.argmax(axis=1)
+            left = [i for i in range(count) if i not in times]
+            seen = {name: part[left] for name, part in observation.items()}
+            actions[left], _ = agent.predict(
+                seen, deterministic=deterministic, action_masks=mask[left]
+            )
+            steps[left] += 1
+            observation, _, over, _, infos = envs.step(actions)
+            mask = infos["action_mask"].astype(bool)
+            for i in np.flatnonzero(over).tolist():
+                if i not in times:
+                    times[i] = times_of(envs.handles[i])
+                    decisions += int(steps[i])
+                    outside += float(infos["metrics"]["outside_window"][i]) * int(steps[i])
+                    illegal += envs.handles[i].illegal_actions
+            if over.any():  # they are played again, to no effect, until all are over
+                observation, _ = envs.reset(options={"reset_mask": over})
+                mask = envs.action_masks()
+    replaced = getattr(agent, "replaced_actions", 0) - replaced
+    return Totals([times[i] for i in range(count)], decisions, outside, replaced, illegal)
+
+
+def play_in_turn(
+    env: BackfillEnv,
+    make: Callable[[BackfillEnv, int], Any],
+    seeds: Sequence[int],
+    options: Sequence[dict[str, Any] | None],
+    deterministic: bool,
+    done: Callable[[], None] = lambda: None,
+) -> Totals:
+    """Play episodes one after the other, each with an agent that is made for it.
+
+    * `env`: the environment.
+    * `make`: returns an agent for the environment and a seed.
+    * `seeds`, `options`: of the environment's `reset` for each episode.
+    * `deterministic`: passed to `predict`.
+    * `done`: called after each episode.
+    """
+    played = []
+    for seed, chosen in zip(seeds, options, strict=True):
+        agent = make(env, seed)
+        played.append(play(env, agent, seed, deterministic=deterministic, options=chosen))
+        done()
+    return Totals(
+        [episode.times for episode in played],
+        sum(len(episode.seconds) for episode in played),
+        sum(episode.info["metrics"]["outside_window"] * len(episode.seconds) for episode in played),
+        sum(episode.replaced_actions for episode in played),
+        sum(episode.info["illegal_actions"] for episode in played),
+    )
+
+
+@contextmanager
+def _sampling(agent: Any, deterministic: bool, seed: int) -> Iterator[None]:
+    """Let a model sample its actions from a seed, and leave torch's own generator as it was."""
+    if not getattr(agent, "samples", False) or deterministic:
+        yield
+        return
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
 
 
 def play_traces(

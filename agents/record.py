@@ -10,9 +10,8 @@ from typing import Any, Unpack
 import gymnasium
 
 import bfenv.envs.batch_state as at
-from bfenv.agents.agent_names import OpenAgent, open_agent
+from bfenv.agents.agent_names import open_agent
 from bfenv.agents.player import play_episode
-from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import Policy
 from bfenv.envs.backfill import BackfillEnv
@@ -60,12 +59,10 @@ def record_dataset(
         import minari
     except ImportError as error:
         raise BfenvError(f"recording needs {error.name}: pip install 'bfenv[minari]'") from error
-    if isinstance(agent, Policy):
-        opened = OpenAgent(agent.name, lambda env, seed: PolicyAgent(agent, env, seed), {}, None)
-    else:
-        opened = open_agent(agent)
+    opened = open_agent(agent)
+    title = agent.name if isinstance(agent, Policy) else opened.name
     log = Path((workload or WORKLOAD).partition(":")[0]).name.partition(".swf")[0]
-    plain = re.sub("[^-0-9A-Za-z]+", "-", f"{log}-{opened.name}").strip("-")
+    plain = re.sub("[^-0-9A-Za-z]+", "-", f"{log}-{title}").strip("-")
     name = name or f"backfill/{plain}-v0"
     if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", name):
         raise BfenvError(f"{name!r} is no name of a data set, such as backfill/lublin-easy-v0")
@@ -86,5 +83,5 @@ def record_dataset(
             for action in noted.actions:
                 collector.step(action)
             done()
-        collector.create_dataset(name, env.spec, opened.name)
+        collector.create_dataset(name, env.spec, title)
     return name

@@ -39,6 +39,7 @@ class ModelAgent:
         self.card = card
         self.normalization = decode_normalization(card.normalization, model.observation_space)
         self.samples = hasattr(model.policy, "get_distribution")  # what `deterministic` changes
+        self.batched = not hasattr(model.policy, "lstm_hidden_state_shape")  # it has no memory
         self._takes_masks = takes_masks or ranks_actions(model)
         self._model = LegalChoice(model) if self._takes_masks and not takes_masks else model
 

@@ -8,6 +8,23 @@ A search that runs one trace under many orders or options of EASY calls `run_ord
 """
 
 from bfenv.baselines.order_runs import run_orders
-from bfenv.baselines.registry import ALL, families, find_policy, policies, policy, simulate
+from bfenv.baselines.registry import (
+    ALL,
+    families,
+    find_competitor,
+    find_policy,
+    policies,
+    policy,
+    simulate,
+)
 
-__all__ = ["ALL", "families", "find_policy", "policies", "policy", "run_orders", "simulate"]
+__all__ = [
+    "ALL",
+    "families",
+    "find_competitor",
+    "find_policy",
+    "policies",
+    "policy",
+    "run_orders",
+    "simulate",
+]

@@ -5,6 +5,7 @@ with entry points of the group "bfenv.policies", each of them a Policy or a fami
 makes policies from options.
 """
 
+import copy
 import inspect
 import os
 from collections.abc import Callable, Mapping
@@ -28,15 +29,18 @@ from bfenv.baselines.easy_orders import options as easy_orders
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.policy_names import family_name
 from bfenv.core import simulator
+from bfenv.core.arguments import check_integer
+from bfenv.core.competitor import Competitor, PolicyCompetitor
 from bfenv.core.distributions import load_offer, offers
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import import_object, parse_name, read_value
-from bfenv.core.policy import Policy, Watch, make_policy, place_of
+from bfenv.core.partitions import is_partitioned, per_partition
+from bfenv.core.policy import Policy, Watch, check_plans_for, make_policy, place_of
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import shown, suggest
 
-Family = Callable[..., Policy]
+Family = Callable[..., Policy | Competitor]
 
 
 class PolicyFile(Protocol):
@@ -171,7 +175,7 @@ def families() -> Mapping[str, Family]:
     )
 
 
-def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
+def find_policy(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy:
     """Return the policy that a name, an expression or a function refers to.
 
     Args:
@@ -181,13 +185,13 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
             that makes a policy; "family:argument", for an installed family that takes one, as in
             "agent:NAME", and with options if it makes a family of that; a Policy, which is passed
             through; a function, of which a policy is made.
-            What has a colon in it is the name of the policy, too, so that the same text finds it
-            again.
+            A policy found by a text with a colon has that text as its name.
 
     Raises:
         UnknownNameError: If no policy has the name; the message suggests others.
         PolicyError: If an expression cannot be read, the family does not have an option, a module
-            cannot be imported or lacks the object, or the argument is neither of the above.
+            cannot be imported or lacks the object, or the argument is neither of the above. Also if
+            it names a competitor that makes whole schedules, such as a network.
 
     Examples:
         >>> import bfenv
@@ -197,6 +201,36 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         >>> bfenv.simulate(trace, bfenv.find_policy("easy(order=sjf, lookahead=100)")).policy
         'easy(order=sjf, lookahead=100)'
     """
+    competitor = find_competitor(policy)
+    if isinstance(competitor, PolicyCompetitor):
+        return competitor.policy
+    raise PolicyError(f"{competitor.name} makes whole schedules: it cannot decide pass by pass")
+
+
+def find_competitor(competitor: str | Policy | Competitor | Callable[..., Any]) -> Competitor:
+    """Return the competitor that a name, an expression or an object refers to.
+
+    Args:
+        competitor: A Competitor, which is passed through, or whatever `find_policy` takes. Names
+            may also be those of competitors that make whole schedules, such as "agent:NAME" for a
+            network and "slurm(conf=...)".
+
+    Raises:
+        PolicyError: What `find_policy` raises.
+
+    Examples:
+        >>> from bfenv.baselines import find_competitor
+        >>> find_competitor("easy").kind
+        'policy'
+    """
+    if isinstance(competitor, Competitor):
+        return competitor
+    found = _find(competitor)
+    return PolicyCompetitor(found) if isinstance(found, Policy) else found
+
+
+def _find(policy: str | Policy | Callable[..., Any]) -> Policy | Competitor:
+    """Return what a name, an expression or a function refers to, see `find_competitor`."""
     if isinstance(policy, Policy):
         return policy
     if not isinstance(policy, str):
@@ -211,18 +245,27 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
     prefix, colon, rest = name.partition(":")
     if colon and prefix in offers(GROUP):
         found = _installed(prefix)(rest)
-        if isinstance(found, Policy):
+        if isinstance(found, Policy | Competitor):
             return found
     else:
         found = import_object(name, PolicyError) if colon else _named(name)
-    if isinstance(found, Policy):
-        return replace(found, name=name) if colon else found
+    if isinstance(found, Policy | Competitor):
+        return _renamed(found, name) if colon else found
     if colon and prefix not in offers(GROUP):
         return make_policy(found, name=name)
     if _has_defaults(found):
         return _from_family(policy, name, {})
     example = next(iter(inspect.signature(found).parameters))
     raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")
+
+
+def _renamed(found: Policy | Competitor, name: str) -> Policy | Competitor:
+    """Return a policy or a competitor under the name by which it was found."""
+    if isinstance(found, Policy):
+        return replace(found, name=name)
+    renamed = copy.copy(found)
+    object.__setattr__(renamed, "name", name)  # it may be frozen
+    return renamed
 
 
 def _named(name: str) -> Any:
@@ -236,7 +279,7 @@ def _named(name: str) -> Any:
     return found
 
 
-def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Policy:
+def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Policy | Competitor:
     """Return the policy that a family makes of options as they were written."""
     if name not in {**FAMILIES, **offers(GROUP)} and _listed(name) is not None:
         known = ", ".join([*FAMILIES, *offers(GROUP)])
@@ -244,11 +287,11 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     prefix, colon, rest = name.partition(":")
     if colon and prefix in offers(GROUP):
         family = _installed(prefix)(rest)
-        if isinstance(family, Policy):
+        if isinstance(family, Policy | Competitor):
             raise PolicyError(f"{name} has no options")
     else:
         family = import_object(name, PolicyError) if colon else _named(name)
-    if not callable(family) or isinstance(family, Policy):
+    if not callable(family) or isinstance(family, Policy | Competitor):
         raise PolicyError(f"{name} does not make policies from options: it is {_kind(family)}")
     parameters = inspect.signature(family).parameters
     for option in options:
@@ -261,9 +304,9 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     except (TypeError, ValueError) as error:
         raise PolicyError(f"cannot read the policy {shown(expression)}: {error}") from error
     made = family(**values)
-    if not isinstance(made, Policy):
+    if not isinstance(made, Policy | Competitor):
         raise PolicyError(f"{name} made {_kind(made)}, expected a Policy")
-    return replace(made, name=expression.strip()) if ":" in name else made
+    return _renamed(made, expression.strip()) if ":" in name else made
 
 
 def _kind(value: Any) -> str:
@@ -285,7 +328,7 @@ def _has_defaults(family: Any) -> bool:
 
 def simulate(
     trace: Trace,
-    policy: str | Policy | Callable[..., Any],
+    policy: str | Policy | Competitor | Callable[..., Any],
     seed: int = 0,
     *,
     event_order: str = "standard",
@@ -295,7 +338,7 @@ def simulate(
 
     Args:
         trace: The jobs and the machine, as `bfenv.load_workload` returns them.
-        policy: Anything that `find_policy` takes.
+        policy: Anything that `find_policy` takes, or a Competitor or its name.
         seed: Random seed (stochastic policies only).
         event_order: "standard", or "pyss" for the event order of the simulator pyss, to compare
             with published schedules.
@@ -326,6 +369,20 @@ def simulate(
         >>> bfenv.simulate(trace, "easy").start
         array([ 0, 60,  2])
     """
-    return simulator.simulate(
-        trace, find_policy(policy), seed, event_order=event_order, watch=watch
-    )
+    competitor = find_competitor(policy)
+    if isinstance(competitor, PolicyCompetitor):
+        return simulator.simulate(
+            trace, competitor.policy, seed, event_order=event_order, watch=watch
+        )
+    simulator.check_trace(trace)
+    check_plans_for(competitor, trace)
+    if event_order != "standard":
+        raise PolicyError(f"{competitor.name} has no event order {event_order!r}")
+    seed = check_integer("seed", seed, 0)
+    if competitor.partitions is None and is_partitioned(trace):
+
+        def of_part(part: Trace, watch: Watch) -> Schedule:
+            return competitor.run(part, seed, watch)
+
+        return per_partition(trace, competitor.name, of_part, watch)
+    return competitor.run(trace, seed, watch)

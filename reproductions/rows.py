@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.registry import find_policy, simulate
+from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace, make_trace
@@ -104,7 +104,7 @@ def make_row(run: Run, measures: tuple[str, ...]) -> Row:
         base = _with_runtimes(base, factor)
     named = [name for name in (run.policy, run.reference) if name]
     for name in named:
-        warm_up(find_policy(name))
+        warm_up(find_competitor(name))
     begin = time.perf_counter()
     values: dict[str, list[Any]] = {name: [] for name in measures}
     trace = base

@@ -87,6 +87,16 @@ def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
     return own / other
 
 
+def starves(longest_wait: float, easy_longest_wait: float) -> bool:
+    """Tell whether a policy starves jobs: its longest wait is over STARVES times EASY's.
+
+    Args:
+        longest_wait: The policy's longest wait in seconds.
+        easy_longest_wait: EASY's on the same jobs; below a second, it counts as a second.
+    """
+    return longest_wait > STARVES * max(easy_longest_wait, 1.0)
+
+
 def penalized(ratio: float, longest: float, usual: float) -> float:
     """Multiply a ratio of mean slowdowns by what a longer longest wait costs.
 

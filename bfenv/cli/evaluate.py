@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,11 +11,13 @@ import bfenv.cli.options as o
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.schedule import TAU
 
 if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
-    from bfenv.evaluation.evaluator import Case
+    from bfenv.evaluation.cases import Case, Episodes
+    from bfenv.evaluation.evaluator import Named
     from bfenv.evaluation.row import Row
 
 EPISODES = 16  # ten tell schedulers apart, see `python -m benchmarks episodes`
@@ -26,8 +29,8 @@ def evaluate(
     workload: list[str] | None = o.option(
         None,
         "WORKLOAD",
-        "Name or SWF file; see `bfenv workloads`; repeat for several.  [default: that on the card "
-        f"of the --agent, or else the environment's; without --agent {WORKLOAD}]",
+        f"Name or SWF file; repeat for several.  [default: {WORKLOAD}; for an --agent, the first "
+        "on its card]",
         "--workload",
         "-w",
     ),
@@ -36,20 +39,26 @@ def evaluate(
     ),
     player: o.PlayersOption = None,
     agent: list[str] | None = o.option(
-        None, "AGENT", "See above; repeat for several.", "--agent", "-a"
+        None,
+        "AGENT",
+        "Agent, saved model or policy that acts in the environment; repeat for several.",
+        "--agent",
+        "-a",
     ),
     episodes: int | None = o.option(
-        None, "N", f"With --agent: episodes that each plays.  [default: {EPISODES}]", min=1
+        None,
+        "N",
+        f"Score on episodes of the environment.  [default: {EPISODES} with --agent]",
+        min=1,
+    ),
+    long: bool = typer.Option(
+        False, "--long", help="Also score on one long episode: all jobs of the split."
     ),
     split: str | None = o.option(
-        None,
-        "SPLIT",
-        f"Part of the workload to score on.  [default: {SPLIT} for an --agent, or else all]",
+        None, "SPLIT", f"Part of the workload.  [default: {SPLIT} for episodes, or else all]"
     ),
     trust: bool = typer.Option(
-        False,
-        "--trust",
-        help="With --agent: load saved models, although they can execute any code.",
+        False, "--trust", help="Load saved models, although they can execute any code."
     ),
     seeds: int = o.option(1, "N", "Number of seeds, from 0.", min=1),
     load: o.LoadOption = None,
@@ -57,7 +66,7 @@ def evaluate(
         None, "NAME", "Add a column with a metric of the rows; repeat for several."
     ),
     tau: int = o.option(
-        10, "SECONDS", "Bound of the slowdowns: shorter runtimes count as this long.", min=1
+        TAU, "SECONDS", "Bound of the slowdowns: shorter runtimes count as this long.", min=1
     ),
     jobs: o.JobsOption = 1,
     backend: o.BackendOption = "loky",
@@ -65,7 +74,17 @@ def evaluate(
     shard: o.ShardOption = "1/1",
     format: o.FormatOption = Format.table,
 ) -> None:
-    """Compare policies on the same jobs.
+    """Compare schedulers on the same jobs: policies, agents, models and programs.
+
+    Without --agent, policies run on whole workloads. With --agent, all play the same episodes of
+    the environment. Random actions, EASY and every --policy (by default conservative,
+    easy-aged-random and los) stand beside the agent, and the best policy that starves no job.
+
+    \b
+      bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
+      bfenv evaluate --agent model.zip --trust
+
+    Details:
 
     The table shows means over seeds, and the 5th and 95th percentile of the bounded slowdown; json
     and csv show every run. A seed sets the jobs of a generated workload and the decisions of a
@@ -77,117 +96,212 @@ def evaluate(
     a policy fails, the others are still compared, and the exit status is 1; it is 2 if all fail. If
     jobs request start times, the default leaves out the policies that do not plan for them.
 
+    An agent is "random", the name of a policy, "module:object", an exported network
+    (MODEL.json or "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs
+    --trust. Settings of the environment may follow a name, as in "easy:reservations=1". Networks
+    and models bring their own. Agents that sample actions are scored with and without sampling. A
+    column shows which share of its actions the rules of the environment replaced.
+
+    Episodes have the environment's default length, or half of what a small split has after the
+    warm-up. With --long, a note says where the long episode differs by more than a factor of 1.5
+    from the others, or only the long one shows starved jobs.
+
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.
 
-    With several workloads, one table has each policy's mean bounded slowdown on each, the 95 %
+    With several workloads, one table has each policy's mean bounded slowdown on each, with the 95 %
     interval of its difference from EASY's job by job, and ratios to EASY's over all.
-
-    With --agent, the agent plays --episodes of the environment's default length, or of half of what
-    a small split has after the warm-up, and then one long episode of all jobs of the split. By
-    default, these are jobs of the first workload on its card. Several agents share the two tables
-    if they are scored on the same jobs. Choose between agents by the long one; a note says where
-    the two differ by more than a factor of 1.5, or only the long one shows starved jobs. Random
-    actions in the default environment, EASY, easy-saf, every --policy, and the best policy that
-    starves no jobs are scored on the same jobs. Agents that sample actions are scored with and
-    without sampling.
-
-    An agent is "random", "module:object", an exported network (MODEL.json or
-    "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs --trust. Networks and
-    models bring the settings of their environment.
 
     \b
     Examples:
-      bfenv evaluate
-      bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
       bfenv evaluate -p conservative --metric median_guarantee_ratio --tau 60
       bfenv evaluate -w site.swf.gz -w lublin --split test -p easy-lxf --format latex
       bfenv evaluate --shard 3/20 --format csv
       bfenv evaluate --policy easy --player "./my-scheduler"
-      bfenv evaluate --agent random --workload lublin:jobs=3000 --episodes 4
+      bfenv evaluate --agent random --agent easy --workload lublin:jobs=3000 --episodes 4
     """
-    if agent:
-        used = {"--seeds": seeds != 1, "--jobs": jobs != 1, "--shard": shard != "1/1"}
-        used |= {"--player": bool(player)}
-        used |= {"--metric": bool(metric), "--tau": tau != 10}
-        used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
-        _refuse(used, "with --agent")
-        count, part = episodes or EPISODES, split or SPLIT
-        if len(workload or ()) > 1:
-            raise BfenvError(
-                "with --agent, --workload is given once; for agents, --policy agent:NAME"
-            )
-        one = workload[0] if workload else None
-        _evaluate_agents(agent, one, policy or [], load, count, part, trust, format)
-        return
-    _refuse({"--episodes": episodes is not None, "--trust": trust}, "without --agent")
+    players, errors = _find_players(player or [])
+    plays_episodes = bool(agent) or episodes is not None or long
+    workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+    if plays_episodes:
+        used = {"--seeds": seeds != 1, "--shard": shard != "1/1"}
+        _refuse(used | {"--metric": bool(metric), "--tau": tau != TAU}, "on episodes")
+        for name, group in _by_workload(agent or [], workload, split or SPLIT).items():
+            errors += _on_episodes(
+                name, group, [*(policy or []), *players], bool(policy), load, episodes or EPISODES,
+                long, split or SPLIT, trust, workers, format,
+            )  # fmt: skip
+    else:
+        _refuse({"--trust": trust}, "without --agent")
+        _refuse({"--metric": bool(metric) and len(workload or ()) > 1}, "with several workloads")
+        errors += _on_traces(
+            workload or [WORKLOAD], policy or [], players, bool(player), load, seeds, split,
+            metric or [], tau, shard, workers, format,
+        )  # fmt: skip
+    if errors:
+        show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
+        raise typer.Exit(1)
+
+
+def _on_traces(
+    workloads: Sequence[str],
+    policies_given: Sequence[str],
+    players: "Sequence[Policy]",
+    has_players: bool,
+    load: float | None,
+    seeds: int,
+    split: str | None,
+    metrics: Sequence[str],
+    tau: int,
+    shard: str,
+    workers: dict[str, Any],
+    format: Format,
+) -> list[str]:
+    """Compare policies on whole workloads, print the table, and return the errors."""
     from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import policies
-    from bfenv.core.policy import Policy
+    from bfenv.evaluation.cases import workload_cases
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
-    from bfenv.evaluation.evaluator import plan_runs, workload_cases
-    from bfenv.evaluation.row import Row
-    from bfenv.parallel.shards import read_shard, take_shard
+    from bfenv.parallel.shards import read_shard
 
-    players, errors = _find_players(player or [])
-    names = workload or [WORKLOAD]
-    of_each = {
-        one: workload_cases(one, seeds, load, **({} if split is None else {"split": split}))
-        for one in names
-    }
-    cases = [case for own in of_each.values() for case in own]
-    named = policy or ([] if player else _able(list(policies()), cases))
-    is_several = len(of_each) > 1
-    if metric:
-        _refuse({"--metric": is_several}, "with several workloads")
-    competitors: list[str | Policy] = [*([] if is_several else [LOGGED]), *named, *players]
-    total = len(take_shard(plan_runs(competitors, cases), read_shard(shard)))
-
-    def done(row: Row) -> None:
-        progress.update(task, advance=1, description=row.policy)
-
-    with show.progress() as progress:
-        task = progress.add_task("simulating", total=total)
+    options = {} if split is None else {"split": split}
+    cases_of = {name: workload_cases(name, seeds, load, **options) for name in workloads}
+    cases = [case for own in cases_of.values() for case in own]
+    named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
+    is_several = len(cases_of) > 1
+    with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(
-            competitors,
+            [*([] if is_several else [LOGGED]), *named, *players],
             cases,
-            full=is_several or bool(metric),
+            full=is_several or bool(metrics),
             tau=tau,
             shard=read_shard(shard),
-            done=done,
-            jobs=jobs,
-            backend=backend,
-            scheduler=scheduler,
+            watch=watch,
+            **workers,
         )
-    errors += [row.error for row in rows if not row.ok]
-    made = [row.flat() for row in rows if row.ok]
-    if made and is_several and format not in show.DATA:
-        from bfenv.cli.show_policies import over_workloads
-
-        over_workloads([row for row in rows if row.ok], format)
-    elif made and format not in show.DATA:
-        from bfenv.cli import show_policies
-        from bfenv.workloads.logs.cleaning import left_out_text
-
-        trace = cases[0].trace()  # has been loaded for the run
-        show_policies.check_metrics(made, metric or ())
-        show_policies.comparison(made, format, metric or (), tau)
-        if made[0]["policy"] == LOGGED and len(made) > 1:
-            _show_log(trace, [row for row in rows if row.ok], format)
-        if left_out := left_out_text(trace.cleaning):
-            show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(names[0])}`.")
-    elif made or format is Format.json:
-        show.rows(made, format)
+    errors = [row.error for row in rows if not row.ok]
+    complete = [row for row in rows if row.ok]
+    if complete and format not in show.DATA:
+        _show_traces(complete, workloads, cases[0].trace(), is_several, metrics, tau, format)
+    elif complete or format is Format.json:
+        show.rows([row.flat() for row in complete], format)
     elif not errors:
         show.text(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    compared = list(dict.fromkeys(row["policy"] for row in made))
-    for one, own in of_each.items():
-        for line in _trained_here(compared, one, own[0].trace()):
+    for name, own in cases_of.items():
+        for line in _trained_here([row.policy for row in complete], name, own[0].trace()):
             show.text(f"bfenv: {line}", file=sys.stderr)
-    if errors:
-        _show_errors(errors)
-        raise typer.Exit(1 if any(row["policy"] != LOGGED for row in made) else 2)
+    if errors and not any(row.policy != LOGGED for row in complete):
+        show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
+        raise typer.Exit(2)
+    return errors
+
+
+def _show_traces(
+    rows: "Sequence[Row]",
+    workloads: Sequence[str],
+    trace: "Trace",
+    is_several: bool,
+    metrics: Sequence[str],
+    tau: int,
+    format: Format,
+) -> None:
+    """Print the tables of whole workloads."""
+    from bfenv.analysis.logged import LOGGED
+    from bfenv.cli import show_policies
+    from bfenv.workloads.logs.cleaning import left_out_text
+
+    if is_several:
+        show_policies.over_workloads(rows, format)
+        return
+    show_policies.check_metrics([row.flat() for row in rows], metrics)
+    show_policies.comparison(rows, format, metrics, tau)
+    if rows[0].policy == LOGGED and len(rows) > 1:
+        _show_log(trace, rows, format)
+    if left_out := left_out_text(trace.cleaning):
+        show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workloads[0])}`.")
+
+
+def _on_episodes(
+    name: str,
+    agents: Sequence[str],
+    given: "Sequence[Named]",
+    has_policies: bool,
+    load: float | None,
+    count: int,
+    long: bool,
+    split: str,
+    trust: bool,
+    workers: dict[str, Any],
+    format: Format,
+) -> list[str]:
+    """Score agents and policies on the same episodes, print the tables, and return the errors."""
+    import bfenv.evaluation.agent_scores as scores
+    from bfenv.agents.agent_policy import find_agent_competitor
+    from bfenv.baselines.registry import find_competitor
+    from bfenv.cli import show_agents
+    from bfenv.evaluation.cases import Episodes, short_length
+    from bfenv.evaluation.episodes import RANDOM
+    from bfenv.evaluation.evaluator import evaluate as evaluate_cases
+    from bfenv.workloads.load import load_workload
+
+    trace = load_workload(name, **({} if load is None else {"load": load}))
+    settings = {"split": split, "episode_jobs": short_length(trace, split)}
+    cases = [Episodes(trace, count, 0, settings)]
+    if long:
+        cases.append(Episodes(trace, 1, 0, settings | {"episode_jobs": None}))
+    competitors: list[Any] = []
+    for agent in agents:
+        competitors += scores.agents_of(agent, cases[0], trust=trust)
+    if agents and all(competitor.name != RANDOM for competitor in competitors):
+        competitors.append(find_agent_competitor(RANDOM))
+    if agents and not has_policies:
+        given = [*_compatible(list(scores.REFERENCES), cases), *given]
+    elif agents:
+        given = [*_compatible([scores.REFERENCE], cases), *given]
+    policies = {find_competitor(policy).name: find_competitor(policy) for policy in given}
+    competitors += policies.values()
+    shown = {competitor.name for competitor in competitors}
+    if agents:
+        competitors += scores.candidates(list(policies), cases[0])
+    with show.share_done("jobs started", patience=0) as watch:
+        rows = evaluate_cases(competitors, cases, watch=watch, **workers)
+    errors = [row.error for row in rows if not row.ok and row.policy in shown]
+    tables = []
+    for k, case in enumerate(cases):
+        own = rows[k * len(competitors) : (k + 1) * len(competitors)]
+        complete = scores.with_best([row for row in own if row.ok], shown)
+        tables.append(show_agents.scored(complete, case))
+    if format in show.DATA:
+        show.rows([line for table in tables for line in table], format)
+        return errors
+    for table in tables:
+        show_agents.scores(table, format)
+    if long and (differences := show_agents.disagreements(*tables)):
+        show.prose("\n".join(dict.fromkeys(differences)) + "\n")
+    return errors
+
+
+def _by_workload(
+    agents: Sequence[str], workloads: Sequence[str] | None, split: str
+) -> dict[str, list[str]]:
+    """Return the agents that play each workload: the given ones, or the first on its card."""
+    if workloads:
+        return {name: list(agents) for name in workloads}
+    if not agents:
+        return {WORKLOAD: []}
+    from bfenv.envs.settings import WORKLOAD as USUAL
+    from bfenv.evaluation.agent_scores import workload_of
+
+    groups: dict[str, list[str]] = {}
+    for agent in agents:
+        on_card = workload_of(agent)
+        name = on_card or USUAL
+        groups.setdefault(name, []).append(agent)
+        reason = "which is on its card" if on_card else "as no card names a workload that is here"
+        line = f"bfenv: {agent} plays the split {split} of {name}, {reason}; see --workload"
+        show.lines([line], sys.stderr)
+    return groups
 
 
 def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
@@ -208,17 +322,13 @@ def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
     return players, errors
 
 
-def _show_errors(errors: list[str]) -> None:
-    show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
-
-
-def _trained_here(names: list[str], workload: str, trace: "Trace") -> list[str]:
+def _trained_here(names: Sequence[str], workload: str, trace: "Trace") -> list[str]:
     """Say which agents were trained on jobs that they are scored on."""
     from bfenv.agents.card import read_card
     from bfenv.agents.seen_jobs import count_seen
 
     lines = []
-    for name in names:
+    for name in dict.fromkeys(names):
         if not name.startswith("agent:"):
             continue
         seen = count_seen(trace, 0, len(trace), read_card(name[6:]).seen_jobs, workload)
@@ -230,7 +340,7 @@ def _trained_here(names: list[str], workload: str, trace: "Trace") -> list[str]:
     return lines
 
 
-def _show_log(trace: "Trace", rows: "list[Row]", format: Format) -> None:
+def _show_log(trace: "Trace", rows: "Sequence[Row]", format: Format) -> None:
     """Print how well the simulations repeat the log, and what they leave out."""
     from bfenv.analysis.logged import cautions, logged_schedule
     from bfenv.cli import show_policies
@@ -248,87 +358,12 @@ def _refuse(used: dict[str, bool], where: str) -> None:
             raise BfenvError(f"{name} has no effect {where}")
 
 
-def _evaluate_agents(
-    agents: list[str],
-    workload: str | None,
-    policies: list[str],
-    load: float | None,
-    episodes: int,
-    split: str,
-    trust: bool,
-    format: Format,
-) -> None:
-    """Score each agent on drawn episodes, and on one long episode; print a table for either."""
-    import bfenv.envs.settings as st
-    import bfenv.evaluation.episodes as ep
-    from bfenv.workloads.load import load_workload
-
-    noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
-    tables: list[list[dict[str, Any]]] = []
-    errors: list[str] = []
-    for agent in agents:
-        own = workload or ep.workload_of(agent)
-        trace = load_workload(own or st.WORKLOAD, **({} if load is None else {"load": load}))
-        if workload is None:
-            reason = "which is on its card" if own else "as no card names a workload that is here"
-            line = f"{agent} plays the split {split} of {own or st.WORKLOAD}, {reason}"
-            show.lines([f"bfenv: {line}; see --workload"], sys.stderr)
-        for length, count in {ep.short_length(trace, split): episodes, None: 1}.items():
-            with show.share_done(f"{agent[-14:]}, {count} episodes") as watch:
-                rows = ep.evaluate_agent(
-                    agent,
-                    trace,
-                    episodes=count,
-                    trust=trust,
-                    references=[*ep.REFERENCES, *policies],
-                    failed=lambda policy, error: errors.append(str(error)),
-                    watch=watch,
-                    split=split,
-                    episode_jobs=length,
-                )
-            identity = {
-                "agent": agent,
-                "workload": trace.name,
-                "processors": trace.processors,
-                "offered_load": trace.offered_load,
-                "split": split,
-                "episodes": count,
-                "episode_jobs": length,
-                "jobs": rows[0].jobs // count,
-            }
-            best = ep.best_policies(rows)
-            tables.append(
-                [
-                    identity
-                    | {"policy": row.policy}
-                    | dict.fromkeys(noted, 0)  # policies make no decisions of the environment
-                    | dict(row.metrics)
-                    | {"starves": ep.starves(row), "best": row in best, "division": row.division}
-                    for row in rows
-                ]
-            )
-    if format not in show.DATA:
-        from bfenv.cli import show_agents
-
-        for table in show_agents.merged(tables):
-            show_agents.scores(table, format)
-        pairs = zip(tables[::2], tables[1::2], strict=True)
-        differences = [note for pair in pairs for note in show_agents.disagreements(*pair)]
-        if differences:
-            show.prose("\n".join(dict.fromkeys(differences)) + "\n")
-    else:
-        show.rows([row for table in tables for row in table], format)
-    if errors:
-        _show_errors(errors)
-        raise typer.Exit(1)
-
-
-def _able(names: list[str], cases: "list[Case]") -> list[str]:
+def _compatible(names: list[str], cases: "Sequence[Case | Episodes]") -> list[str]:
     """Return the policies that can schedule all jobs; print which cannot to stderr."""
-    from bfenv.evaluation.evaluator import able_policies
+    from bfenv.evaluation.evaluator import compatible_policies
 
-    able = able_policies(names, cases)
-    if unable := [name for name in names if name not in able]:
+    found = compatible_policies(names, cases)
+    if unable := [name for name in names if name not in found]:
         what = "left out, because they do not plan for requested start times"
         show.text(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
-    return able
+    return found

@@ -19,7 +19,7 @@ class Summary(NamedTuple):
 
 # In the order a newcomer needs them: compare, operate, research.
 MENU = {
-    "evaluate": Summary("Compare policies on the same jobs."),
+    "evaluate": Summary("Compare policies, agents and models on the same jobs."),
     "gantt": Summary("Draw a Gantt chart of one policy, or of two on the same jobs."),
     "report": Summary("Report what another policy would do to your users.", "site"),
     "apply": Summary("Bring an order to a live Slurm.", "site"),
@@ -122,9 +122,12 @@ def load_command(name: str) -> Any:
         commands.command(name, cls=Once)(command)
         command = commands
     command = typer.main.get_command(command)
+    # What a newcomer needs before the options stands above them, all else below.
+    command.help, _, details = (command.help or "").partition("\n\nDetails:\n\n")
+    command.epilog = details or None
     behind = {other: text for other, (text, _) in BEHIND.items() if other.startswith(f"{name} ")}
     if behind:
         lines = (f"  bfenv {other}\n    {text}" for other, text in behind.items())
-        command.epilog = "\n".join(("\b", "More:", *lines))
+        command.epilog = f"{details}\n\n" * bool(details) + "\n".join(("\b", "More:", *lines))
     command.name = name
     return command

@@ -21,9 +21,9 @@ def policies(
       bfenv evaluate policies easy-lxf "easy(order='estimate')"
       bfenv evaluate policies --format markdown
     """
-    from bfenv.baselines.registry import find_policy, policies
+    from bfenv.baselines.registry import find_competitor, policies
 
-    found = map(find_policy, names) if names else policies().values()
+    found = map(find_competitor, names) if names else policies().values()
     rows = [
         {"policy": policy.name, "what it does": policy.summary, "source": policy.source}
         for policy in found

@@ -72,16 +72,19 @@ def progress(count: Literal["done", "rows", "share"] = "done") -> "Progress":
 
 
 @contextmanager
-def share_done(description: str) -> Iterator[Callable[[Callable[[], float]], None]]:
+def share_done(
+    description: str, patience: float = PATIENCE
+) -> Iterator[Callable[[Callable[[], float]], None]]:
     """Yield a function that watches a run: if it takes long, a progress bar shows what it reports.
 
-    The function takes another, which returns the share that is done.
+    The function takes another, which returns the share that is done. The bar is shown after
+    `patience` seconds.
     """
     ended = threading.Event()
     watchers: list[threading.Thread] = []
 
     def show(share: Callable[[], float]) -> None:
-        if ended.wait(PATIENCE):
+        if ended.wait(patience):
             return
         with progress("share") as bar:
             task = bar.add_task(description, total=1.0)

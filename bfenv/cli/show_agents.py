@@ -8,39 +8,46 @@ from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
+from bfenv.evaluation.agent_scores import best_policies
+from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
+from bfenv.evaluation.row import Row
+from bfenv.evaluation.summary import starving
 
 Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
+NOTED = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait",
-    "longest\nwait", "with jobs\noutside",
+    "longest\nwait", "with jobs\noutside", "actions\nreplaced",
 )  # fmt: skip
 BEST = "+"  # marks the best policy of its division that starves no jobs
+REPLACED = (
+    "actions replaced: starts of a policy that the environment's rules do not allow, or illegal "
+    "choices of a model, in place of which its best legal one is taken"
+)
 AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor agree
 
 
-def merged(tables: Sequence[Sequence[Scored]]) -> list[list[Scored]]:
-    """Put agents that were scored on the same jobs into one table.
-
-    * `tables`: for each agent and kind of episodes: the agent's rows, random actions, policies.
-
-    Returns the rows of all agents, random actions, policies.
-    """
-    groups: dict[str, list[Sequence[Scored]]] = {}
-    for table in tables:
-        policies = [{**row, "agent": ""} for row in table if not row["decisions"]]
-        groups.setdefault(repr(policies), []).append(table)  # same scores, same jobs
-    return [_merge(group) for group in groups.values()]
-
-
-def _merge(tables: Sequence[Sequence[Scored]]) -> list[Scored]:
-    rows: list[Scored] = []
-    actors = [row for table in tables for row in table if row["decisions"]]
-    for row in sorted(actors, key=lambda row: row["policy"] == RANDOM and row["agent"] != RANDOM):
-        if row["policy"] != RANDOM or all(other["policy"] != RANDOM for other in rows):
-            rows.append(row)
-    return rows + [row for row in tables[0] if not row["decisions"]]
+def scored(rows: Sequence[Row], case: Episodes) -> list[Scored]:
+    """Return what is shown of rows of episodes: what was played, metrics, and marks."""
+    best, beyond = best_policies(rows), starving(rows)
+    settings = case.env_settings
+    what = {
+        "split": settings["split"],
+        "episodes": len(case.windows),
+        "episode_jobs": settings["episode_jobs"],
+    }
+    names = ("policy", "kind", "division", "workload", "processors", "jobs")
+    return [
+        {name: getattr(row, name) for name in names}
+        | what
+        | {"offered_load": case.traces[0].offered_load}
+        | dict.fromkeys(NOTED, 0)  # policies make no decisions of the environment
+        | dict(row.metrics)
+        | {"starves": row.policy in beyond, "best": row in best}
+        for row in rows
+    ]
 
 
 def scores(rows: Sequence[Scored], format: Format) -> None:
@@ -55,12 +62,15 @@ def scores(rows: Sequence[Scored], format: Format) -> None:
             duration(row["p95_wait"]),
             duration(row["max_wait"]) + (MARK if row["starves"] else ""),
             percent(row["outside_window"]) if row["decisions"] else "",
+            percent(row["replaced_actions"] / row["decisions"]) if row["decisions"] else "",
         )
         for row in rows
     ]
     first = rows[0]
-    episodes = f"{counted(first['episodes'], 'episode')} of" if first["episode_jobs"] else "all"
-    title = f"{first['workload']}, split {first['split']}: {episodes} {first['jobs']:,} jobs"
+    count = first["episodes"]
+    episodes = f"{counted(count, 'episode')} of" if first["episode_jobs"] else "all"
+    jobs = first["jobs"] // count if first["episode_jobs"] else first["jobs"]
+    title = f"{first['workload']}, split {first['split']}: {episodes} {jobs:,} jobs"
     divisions = {row["division"] for row in rows}
     table_by_division(COLUMNS, lines, format, divisions, title, "\n".join(notes(rows)))
 
@@ -76,13 +86,10 @@ def notes(rows: Sequence[Scored]) -> list[str]:
         found.append(CLAIRVOYANT_MEANING)
     elif divisions != {COMPLETION}:
         found.append(DIVISIONS_MEANING)
+    if any(row["replaced_actions"] for row in rows):
+        found.append(REPLACED)
     for row in rows:
         name, decisions = _short(row["policy"]), row["decisions"]
-        if row["replaced_actions"]:
-            count = f"{row['replaced_actions']:,} of {decisions:,} choices"
-            found.append(
-                f"{name}: {count} were illegal, and replaced by the model's best legal one"
-            )
         if row["illegal_actions"]:
             count = f"{row['illegal_actions']:,} of {decisions:,} actions"
             found.append(f"{name}: {count} were illegal, and counted as passes")
@@ -96,9 +103,11 @@ def disagreements(
 ) -> list[str]:
     """Return how the scores of an agent on short episodes differ from those on a long one."""
     found = []
-    for i, (one, other) in enumerate(zip(episodes, long, strict=False)):
-        if not one["decisions"] or (i > 0 and one["policy"] == RANDOM):
-            break  # the references follow the agent
+    on_long = {row["policy"]: row for row in long}
+    for one in episodes:
+        other = on_long.get(one["policy"])
+        if other is None or not one["decisions"] or one["policy"] == RANDOM:
+            continue
         name, ratios = _short(one["policy"]), (one["slowdown_ratio"], other["slowdown_ratio"])
         if max(ratios) > AGREEMENT * min(ratios):
             short, whole = (ratio(value) for value in ratios)

@@ -1,6 +1,5 @@
 """How the metrics of policies on one workload are printed."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from bfenv.core.text import counted
 from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
 from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE
+from bfenv.evaluation.summary import REFERENCE, starving
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
@@ -39,7 +38,7 @@ CLAIRVOYANT_MEANING = (
 
 
 def comparison(
-    rows: Sequence[Mapping[str, Any]],
+    results: Sequence[Row],
     format: Format,
     metrics: Sequence[str] = (),
     tau: int = TAU,
@@ -50,6 +49,7 @@ def comparison(
     With several seeds, the 5th and 95th percentile of the bounded slowdown over the seeds stand
     beside its mean (Tsafrir 2010, Figure 4). `metrics` names further columns.
     """
+    rows = [row.flat() for row in results]
     runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         runs.setdefault((row["division"], row["policy"]), []).append(row)
@@ -57,12 +57,7 @@ def comparison(
         one: {name: sum(row[name] for row in here) / len(here) for name in METRICS}
         for one, here in runs.items()
     }
-    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
-    beyond = {  # a low mean may be bought by starving jobs
-        row["policy"]
-        for row in rows
-        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
-    }
+    beyond = starving(results)  # a low mean may be bought by starving jobs
     ranked = sorted(
         means,
         key=lambda one: (

@@ -18,7 +18,7 @@ def warm() -> None:
     """
     import gymnasium
 
-    from bfenv.baselines.registry import find_policy
+    from bfenv.baselines.registry import find_competitor
     from bfenv.core.kernel import NOW, compiling
     from bfenv.parallel.sweep import warm_up
 
@@ -27,5 +27,5 @@ def warm() -> None:
         gymnasium.make("Backfill-v0").reset(seed=0)
         for name in POLICIES:
             progress.update(task, description=f"compiling {name}", advance=1)
-            warm_up(find_policy(name))
+            warm_up(find_competitor(name))
         progress.update(task, advance=1)

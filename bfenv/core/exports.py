@@ -13,6 +13,7 @@ from bfenv.core.cluster import started as started
 from bfenv.core.cluster import try_start as try_start
 from bfenv.core.cluster import waiting as waiting
 from bfenv.core.cluster import wake_at as wake_at
+from bfenv.core.competitor import Competitor as Competitor
 from bfenv.core.errors import BfenvError as BfenvError
 from bfenv.core.errors import IllegalStartError as IllegalStartError
 from bfenv.core.errors import PolicyError as PolicyError

@@ -5,7 +5,7 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from bfenv.core.events import Truth
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import Code
 from bfenv.core.names import import_object
-from bfenv.core.schedule import Schedule
 
 Watch = Callable[[Callable[[], float]], None]  # is given what returns the share of started jobs
 
@@ -74,7 +73,7 @@ class Policy:
             processors and a random generator that the seed determines.
         records: Returns what the policy noted about each job, from its memory: arrays of n values
             by name.
-        summary: One line for tables.
+        summary: What the policy does, in one line.
         source: Paper and section.
         stochastic: Whether the schedule depends on the seed.
         stateful: Whether the policy must see every pass, because its memory depends on earlier
@@ -84,8 +83,6 @@ class Policy:
         partitions: Returns which partitions a trace has, in the text that
             `bfenv.core.partitions.with_partitions` takes, "" for one: of a policy that knows the
             nodes of partitions. Without it, the policy runs on each partition by itself.
-        play: Makes the whole schedule from the trace, the seed and the `watch` of `simulate`: for
-            agents, which act in the environment. `decide` then only raises PolicyError.
     """
 
     name: str
@@ -100,7 +97,6 @@ class Policy:
     trials: bool = False
     requested_starts: bool = False
     partitions: Callable[[Trace], str] | None = None
-    play: Callable[[Trace, int, Watch], Schedule] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle by name if the name of the function holds the policy, as `@policy` leaves it.
@@ -206,12 +202,24 @@ def division_of(trials: bool, trace: Trace) -> str:
     return TRIALS if trials else COMPLETION
 
 
-def plans_for(policy: Policy, jobs: Jobs) -> bool:
+class Scheduler(Protocol):
+    """What a policy and any other competitor say of themselves."""
+
+    @property
+    def name(self) -> str:
+        """What users type to choose it."""
+
+    @property
+    def requested_starts(self) -> bool:
+        """Whether it plans for jobs with requested start times."""
+
+
+def plans_for(policy: Scheduler, jobs: Jobs) -> bool:
     """Tell whether a policy can schedule these jobs: not all plan for requested start times."""
     return policy.requested_starts or not bool(jobs.requested_start.any())
 
 
-def check_plans_for(policy: Policy, trace: Trace) -> None:
+def check_plans_for(policy: Scheduler, trace: Trace) -> None:
     """Check that a policy can schedule the jobs of a trace.
 
     Raises PolicyError if a job has a requested start time, and the policy does not plan for them.
@@ -231,11 +239,3 @@ def new_memory(policy: Policy, jobs: Jobs, processors: int, seed: int) -> Any:
     """
     seed = check_integer("seed", seed, 0)
     return policy.memory(jobs, processors, np.random.default_rng(seed))
-
-
-def refuse_to_decide(cluster: Cluster, jobs: Jobs, memory: Any) -> None:
-    """Refuse a single pass: the `decide` of a policy that has only a `play`.
-
-    Raises PolicyError.
-    """
-    raise PolicyError("it schedules whole traces, and cannot act in an environment")

@@ -8,10 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import run_around
-from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
+from bfenv.core.errors import StarvationError, WorkloadError
 from bfenv.core.events import new_cluster
 from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import Trace
@@ -38,10 +37,7 @@ def simulate(
 
     On a trace with partitions, a policy that does not know them runs on each by itself.
     """
-    if not isinstance(trace, Trace):
-        hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
-        given = repr(trace) if isinstance(trace, str) else type(trace).__name__
-        raise WorkloadError(f"expected a Trace, got {given}{hint}")
+    check_trace(trace)
     check_plans_for(policy, trace)
     if policy.partitions is None and is_partitioned(trace):
 
@@ -49,11 +45,6 @@ def simulate(
             return simulate(part, policy, seed, event_order=event_order, watch=watch)
 
         return per_partition(trace, policy.name, of_part, watch)
-    if policy.play is not None:
-        if event_order != "standard":
-            what = f"it has no event order {event_order!r}"
-            raise PolicyError(f"{policy.name} acts in the environment: {what}")
-        return policy.play(trace, check_integer("seed", seed, 0), watch)
     if trace.outages and event_order != "standard":
         raise WorkloadError(f"{trace.name}: outages need the standard event order")
     cluster, jobs, truth = (
@@ -84,6 +75,17 @@ def simulate(
         np.where(tried, cluster.trial_end[own], -1),
         records,
     )
+
+
+def check_trace(trace: object) -> None:
+    """Check that a caller has passed a Trace.
+
+    Raises WorkloadError if it is anything else; for a text, the message says how to load it.
+    """
+    if not isinstance(trace, Trace):
+        hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
+        given = repr(trace) if isinstance(trace, str) else type(trace).__name__
+        raise WorkloadError(f"expected a Trace, got {given}{hint}")
 
 
 def share_started(cluster: Cluster) -> float:

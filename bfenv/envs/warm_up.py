@@ -124,8 +124,10 @@ def easy_start_times(
     return start
 
 
-def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
+def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int = 0) -> np.ndarray:
     """Return when a policy starts the jobs of a window on the warm machine, (n,) int64 seconds.
+
+    The seed is that of a stochastic policy.
 
     Raises IllegalStartError if the policy starts a job that may not start. Raises StarvationError
     if it leaves jobs of the window waiting although nothing else is left to happen.
@@ -134,15 +136,17 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     start = cluster.start[window.first : window.last]
     with naming_illegal_start(cluster, jobs, policy.name):
-        _run(policy, cluster, jobs, truth, trace)
+        _run(policy, cluster, jobs, truth, trace, seed)
     lost = window.first + np.flatnonzero(start < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
     return start
 
 
-def _run(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace) -> None:
-    memory = new_memory(policy, jobs, trace.processors, 0)
+def _run(
+    policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace, seed: int = 0
+) -> None:
+    memory = new_memory(policy, jobs, trace.processors, seed)
     if trace.outages:
         run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
         return

@@ -1,96 +1,54 @@
 """The evaluator: every competitor on every case, one row for each pair.
 
-A case is a trace with a seed: `workload_cases` makes them of a workload and `variant_cases` of
-changed copies of a trace.
+A case is a trace or some episodes, see `bfenv.evaluation.cases`.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, TypeVar
 
+import numpy as np
+
+from bfenv.agents.agent_policy import AgentCompetitor
+from bfenv.agents.player import Played
 from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.logged import LOGGED, logged_schedule
 from bfenv.analysis.summary import json_ready, metrics, summarize
-from bfenv.baselines.registry import find_policy, simulate
+from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.arguments import check_integer
+from bfenv.core.competitor import Competitor
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.partitions import Partitions, partitions_of, with_partitions
-from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
+from bfenv.core.partitions import Partitions, is_partitioned, partitions_of, with_partitions
+from bfenv.core.policy import COMPLETION, Policy, Watch, division_of, plans_for
 from bfenv.core.schedule import TAU, Schedule
+from bfenv.evaluation.cases import Case, Episodes
+from bfenv.evaluation.episodes import row_of_episodes, score_episodes
 from bfenv.evaluation.row import Row, new_row
 from bfenv.evaluation.summary import FAIR, REFERENCE
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.shards import take_shard
+from bfenv.parallel.shares import Shares, reporting
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
-from bfenv.workloads.load import load_workload, takes_seed
 
-
-class Case(NamedTuple):
-    """The jobs that competitors are compared on, and a seed for their decisions."""
-
-    source: str | Trace  # what `load_workload` takes, or the trace itself
-    options: tuple[tuple[str, Any], ...] = ()  # of `load_workload`
-    seed: int = 0  # of the decisions, and of the jobs if they are generated
-    label: str = ""  # name of the workload in its rows; "" for the trace's own
-    is_generated: bool = False  # its seed has made the jobs as well
-
-    def trace(self) -> Trace:
-        """Return the trace, loaded once in a process."""
-        if isinstance(self.source, Trace):
-            return self.source
-        return load_workload(self.source, **dict(self.options))
-
-
-def workload_cases(
-    workload: str, seeds: int = 1, load: float | None = None, **options: Any
-) -> list[Case]:
-    """Return a case of a workload for each seed.
-
-    Args:
-        workload: Name or path, for `load_workload`.
-        seeds: How many seeds, from 0. A seed determines the jobs of a generated workload and the
-            decisions of a stochastic policy.
-        load: Offered load to scale the workload to; None for its own.
-        **options: Others of `load_workload`.
-
-    Raises:
-        BfenvError: If the workload is unknown, or `seeds` is below 1.
-    """
-    options |= {} if load is None else {"load": load}
-    is_generated = takes_seed(workload)
-    return [
-        Case(
-            workload,
-            tuple((options | ({"seed": seed} if is_generated else {})).items()),
-            seed,
-            is_generated=is_generated,
-        )
-        for seed in range(check_integer("seeds", seeds, 1))
-    ]
-
-
-def variant_cases(variants: Mapping[str, Trace]) -> list[Case]:
-    """Return a case of each of several traces, in this order.
-
-    Args:
-        variants: The traces by label.
-    """
-    return [Case(trace, label=label) for label, trace in variants.items()]
+C = TypeVar("C", Case, Episodes, Case | Episodes)
+Named = str | Policy | Competitor  # what `find_competitor` takes, or LOGGED
 
 
 def evaluate(
-    competitors: Sequence[str | Policy],
-    cases: Sequence[Case],
+    competitors: Sequence[Named],
+    cases: Sequence[Case | Episodes],
     *,
     full: bool = False,
     tau: int = TAU,
     keep_schedules: bool = False,
     shard: tuple[int, int] = (1, 1),
     done: Callable[[Row], None] = lambda row: None,
+    watch: Watch = lambda share: None,
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
@@ -98,23 +56,27 @@ def evaluate(
     """Run every competitor on every case.
 
     Args:
-        competitors: What `find_policy` takes, and LOGGED for what a log records, if it records its
-            starts. A policy that is not stochastic runs once on jobs that no seed has made.
-        cases: What to run on.
-        full: Also compare with EASY, and compute what charts show; see `bfenv.analysis.summarize`.
-        tau: Bound of the slowdowns in seconds, see `bfenv.metrics`.
-        keep_schedules: Let each row have its schedule.
+        competitors: What `find_competitor` takes, such as "easy", a Policy or an agent of
+            `find_agent_competitor`; and LOGGED for what a log records, if it records its starts. A
+            competitor that is not stochastic runs once on jobs that no seed has made.
+        cases: Traces, or episodes.
+        full: On traces, also compare with EASY, and compute what charts show; see
+            `bfenv.analysis.summarize`.
+        tau: Bound of the slowdowns of traces in seconds, see `bfenv.metrics`.
+        keep_schedules: Let each row of a trace have its schedule.
         shard: (i, n): run only the i-th of n parts.
         done: Called with each row as soon as it is there.
+        watch: Called once, with a function that returns the fraction of all jobs that have started.
+            Workers of other machines report a run when it is over.
         jobs, backend, scheduler: Where to run, see `bfenv.parallel.sweep.run_tasks`.
 
     Returns:
-        Case by case, in the order of the competitors. If a policy fails, its row has the status
+        Case by case, in the order of the competitors. If a competitor fails, its row has the status
         "failed" and the error.
 
     Raises:
-        BfenvError: If a policy is unknown, a workload cannot be loaded, or `jobs`, `backend` or
-            `scheduler` is wrong.
+        BfenvError: If a competitor is unknown, a workload cannot be loaded, an agent was trained on
+            jobs of a case, or `jobs`, `backend` or `scheduler` is wrong.
 
     Examples:
         >>> from bfenv.evaluation import evaluate, workload_cases
@@ -127,61 +89,87 @@ def evaluate(
     cases = with_known_partitions(competitors, cases)
     check_integer("tau", tau, 1)
     plan = take_shard(plan_runs(competitors, cases), shard)
+    shares, weights = Shares(len(plan)), np.array([case.jobs for _, case in plan], dtype=float)
+    watch(lambda: float(shares.values()[: len(plan)] @ weights / max(weights.sum(), 1.0)))
     rows: dict[int, Row] = {}
-    with closing(
-        run_tasks(
-            _evaluate,
-            [(*pair, full, tau, keep_schedules) for pair in plan],
-            warm=dict.fromkeys(policy for policy, _ in plan if policy != LOGGED),
-            jobs=jobs,
-            backend=backend,
-            scheduler=scheduler,
-        )
-    ) as results:
-        for i, (row, columns) in results:
-            if columns:
-                row = replace(row, schedule=Schedule(plan[i][1].trace(), **columns))
-            rows[i] = row
-            done(row)
+    try:
+        with closing(
+            run_tasks(
+                _evaluate,
+                [(*pair, full, tau, keep_schedules, shares.path, i) for i, pair in enumerate(plan)],
+                warm=_to_warm_up(plan),
+                jobs=jobs,
+                backend=backend,
+                scheduler=scheduler,
+            )
+        ) as results:
+            for i, (row, columns) in results:
+                case = plan[i][1]
+                if columns and isinstance(case, Case):
+                    row = replace(row, schedule=Schedule(case.trace(), **columns))
+                rows[i] = row
+                shares.finish(i)
+                done(row)
+    finally:
+        shares.close()
     return [rows[i] for i in sorted(rows)]
 
 
 def plan_runs(
-    competitors: Sequence[str | Policy], cases: Sequence[Case]
-) -> list[tuple[str | Policy, Case]]:
+    competitors: Sequence[Named], cases: Sequence[Case | Episodes]
+) -> list[tuple[Named, Case | Episodes]]:
     """List what `evaluate` runs, in its order: the same in every process.
 
-    Raises BfenvError if a policy is unknown.
+    Raises BfenvError if a competitor is unknown.
     """
     is_random = {
-        competitor: competitor != LOGGED and find_policy(competitor).stochastic
-        for competitor in competitors
+        named: named != LOGGED and find_competitor(named).stochastic for named in competitors
     }
     return [
-        (portable(competitor), case)
+        (portable(named), case)
         for case in cases
-        for competitor in competitors
-        if case.seed == 0 or case.is_generated or is_random[competitor]
-        if competitor != LOGGED
-        or (not case.is_generated and logged_schedule(case.trace()) is not None)
+        for named in competitors
+        if (
+            isinstance(case, Episodes)
+            or (
+                (case.seed == 0 or case.is_generated or is_random[named])
+                and (named != LOGGED or _is_logged(case))
+            )
+        )
     ]
 
 
-def with_known_partitions(competitors: Sequence[str | Policy], cases: Sequence[Case]) -> list[Case]:
+def _to_warm_up(plan: Sequence[tuple[Named, Case | Episodes]]) -> list[Competitor]:
+    """Return whose machine code the workers share: all but agents, which act in Python."""
+    found = [
+        find_competitor(named)
+        for named in dict.fromkeys(pair[0] for pair in plan)
+        if named != LOGGED
+    ]
+    return [one for one in found if not isinstance(one, AgentCompetitor)]
+
+
+def _is_logged(case: Case) -> bool:
+    return not case.is_generated and logged_schedule(case.trace()) is not None
+
+
+def with_known_partitions(competitors: Sequence[Named], cases: Sequence[C]) -> list[C]:
     """Return the cases with the partitions that a competitor knows, so that all keep to them.
 
-    A case whose workload says how large its partitions are stays as it is.
+    A case whose workload says how large its partitions are stays as it is, and so do episodes.
 
     Args:
-        competitors: What `find_policy` takes, and LOGGED.
+        competitors: What `find_competitor` takes, and LOGGED.
         cases: Any cases.
 
     Raises:
-        BfenvError: If a policy is unknown, or a workload cannot be loaded.
+        BfenvError: If a competitor is unknown, or a workload cannot be loaded.
     """
-    known = [find_policy(one).partitions for one in competitors if one != LOGGED]
+    known = [find_competitor(named).partitions for named in competitors if named != LOGGED]
     asked = [partitions for partitions in known if partitions is not None]
-    return [_with_partitions(case, asked) for case in cases] if asked else list(cases)
+    if not asked:
+        return list(cases)
+    return [_with_partitions(case, asked) if isinstance(case, Case) else case for case in cases]
 
 
 def _with_partitions(case: Case, asked: Sequence[Callable[[Trace], str]]) -> Case:
@@ -201,48 +189,94 @@ def _with_partitions(case: Case, asked: Sequence[Callable[[Trace], str]]) -> Cas
     return case
 
 
-def able_policies(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
+def compatible_policies(names: Sequence[str], cases: Sequence[Case | Episodes]) -> list[str]:
     """Return the policies that can schedule the jobs of all cases."""
-    traces = [case.trace().jobs for case in cases]
-    return [name for name in names if all(plans_for(find_policy(name), jobs) for jobs in traces)]
+    requests = [
+        trace.jobs
+        for case in cases
+        for trace in ([case.trace()] if isinstance(case, Case) else case.traces)
+    ]
+    return [
+        name for name in names if all(plans_for(find_competitor(name), jobs) for jobs in requests)
+    ]
 
 
 def _evaluate(
-    competitor: str | Policy, case: Case, full: bool, tau: int, keep_schedule: bool
+    named: Named,
+    case: Case | Episodes,
+    full: bool,
+    tau: int,
+    keep_schedule: bool,
+    shares: Path | None,
+    i: int,
 ) -> tuple[Row, dict[str, Any]]:
     """Return a row, and the fields of its schedule but its trace if it is to be kept."""
+    with reporting(shares, i) as watch:
+        if isinstance(case, Episodes):
+            competitor = find_competitor(named)
+            try:
+                with as_policy_error(competitor.name):
+                    return score_episodes(competitor, case, watch), {}
+            except PolicyError as error:
+                row = row_of_episodes(competitor, case)
+                return replace(row, status="failed", error=str(error)), {}
+        row = _evaluate_trace(named, case, full, tau, watch)
+    kept = vars(row.schedule) if keep_schedule and row.schedule is not None else {}
+    columns = {name: value for name, value in kept.items() if name != "trace"}
+    return replace(row, schedule=None), columns
+
+
+def _evaluate_trace(named: Named, case: Case, full: bool, tau: int, watch: Watch) -> Row:
+    """Return the row of a competitor on a trace, with its schedule."""
     trace = case.trace()
     logged = logged_schedule(trace) if isinstance(case.source, str) else None  # no changed copy
     row = new_row(
         trace,
-        policy=competitor if isinstance(competitor, str) else competitor.name,
+        policy=named if isinstance(named, str) else named.name,
         kind="policy",
         workload=case.label or trace.name,
         source=case.source if isinstance(case.source, str) else trace.name,
         seed=case.seed,
         division=COMPLETION,
     )
-    if competitor == LOGGED and logged is not None:
+    if named == LOGGED and logged is not None:
         schedule, row = logged, replace(row, kind="log", seconds=0.0)
+        notes: dict[str, float] = {}
     else:
         try:
-            policy = find_policy(competitor)
-            row = replace(row, policy=policy.name, division=division_of(policy.trials, trace))
-            with as_policy_error(policy.name):
-                warm_up(policy)  # so that no compilation is timed
-                begin = time.perf_counter()
-                schedule = simulate(trace, policy, case.seed)
-                row = replace(row, seconds=time.perf_counter() - begin)
+            competitor = find_competitor(named)
+            division = division_of(competitor.trials, trace)
+            row = replace(row, policy=competitor.name, kind=competitor.kind, division=division)
+            with as_policy_error(competitor.name):
+                schedule, notes, row = _run(competitor, trace, row, watch)
         except PolicyError as error:
-            return replace(row, status="failed", error=str(error)), {}
+            return replace(row, status="failed", error=str(error))
     if full:
         easy, fair = _known_references(case) if isinstance(case.source, str) else references(trace)
         row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged, tau=tau))
     else:
         fidelity = {} if logged is None else calibrate(schedule, logged)
         row = replace(row, metrics=json_ready(metrics(schedule, tau=tau) | fidelity))
-    kept = vars(schedule) if keep_schedule else {}
-    return row, {name: value for name, value in kept.items() if name != "trace"}
+    return replace(row, metrics={**row.metrics, **notes}, schedule=schedule)
+
+
+def _run(
+    competitor: Competitor, trace: Trace, row: Row, watch: Watch
+) -> tuple[Schedule, dict[str, float], Row]:
+    """Return the schedule of a competitor, what it notes of its run, and the row with times."""
+    if not isinstance(competitor, AgentCompetitor):
+        warm_up(competitor)  # so that no compilation is timed
+    played: Played | None = None
+    begin = time.perf_counter()
+    if isinstance(competitor, AgentCompetitor) and not is_partitioned(trace):
+        schedule, played = competitor.play(trace, row.seed, watch)
+    else:
+        schedule = simulate(trace, competitor, row.seed, watch=watch)
+    row = replace(row, seconds=time.perf_counter() - begin)
+    if played is None:
+        return schedule, {}, row
+    notes = {name: float(value) for name, value in played.notes.items()}
+    return schedule, notes, replace(row, decision_seconds=played.seconds)
 
 
 def references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:

@@ -13,6 +13,8 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, TypeGuard, get_type_hints
 
+import numpy as np
+
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS
@@ -152,6 +154,8 @@ class Row:
     curves: Curves = field(default_factory=Curves)  # for charts
     seconds: float | None = field(default=None, compare=False)  # of the simulation; not in files
     schedule: Schedule | None = field(default=None, compare=False, repr=False)  # nor is this
+    # Nor how long each decision of an agent took, (decisions,) float64 seconds
+    decision_seconds: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -274,7 +278,7 @@ def new_row(trace: Trace, **identity: Any) -> Row:
 CHOICES = {"kind": (*KINDS, "log"), "division": DIVISIONS}
 OPTIONAL = ("code", "division", "foresight", "sandbox", "schedule_hash")  # left out if None
 PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
-LOCAL = ("seconds", "schedule")  # not in files
+LOCAL = ("seconds", "schedule", "decision_seconds")  # not in files
 _types = get_type_hints(Row)
 REQUIRED = {
     one.name: _types[one.name]

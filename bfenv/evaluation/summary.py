@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import bfenv.analysis.comparison as cmp
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.intervals import Interval
 from bfenv.evaluation.row import Difference, QueueCurve, Row
@@ -38,7 +39,7 @@ def reference_row(row: Row, rows: Rows) -> Row | None:
 def starves(row: Row, rows: Rows) -> bool:
     """Whether the longest wait of a row is over STARVES times the reference's."""
     longest, usual = _longest_waits(row, rows)
-    return longest is not None and usual is not None and longest > STARVES * usual
+    return longest is not None and usual is not None and cmp.starves(longest, usual)
 
 
 def starving(rows: Iterable[Row]) -> set[str]:

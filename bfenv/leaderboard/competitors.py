@@ -18,7 +18,7 @@ from bfenv.agents.agent_names import (
     training_of,
 )
 from bfenv.agents.card import SUFFIX, card_path, is_network
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines import registry
 from bfenv.core.distributions import load_offer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import read_file
@@ -69,7 +69,7 @@ def code_files(kind: str, name: str) -> list[Path]:
     if kind == "agent" and read_agent(name).is_saved:
         model = Path(read_agent(name).base)
         return [model, *(card for card in [card_path(model)] if card.is_file())]
-    if kind == "agent" and read_agent(name).is_network:
+    if kind == "agent" and read_agent(name).is_card:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
     base, options = parse_name(name, PolicyError)
@@ -142,7 +142,7 @@ def is_strange(kind: str, name: str) -> bool:
 def _own(kind: str, name: str, code: str | None) -> Competitor:
     """Return what is known of one of bfenv's policies or agents; BfenvError if there is none."""
     if kind == "policy":
-        policy = find_policy(name)
+        policy = registry.find_competitor(name)
         return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
     spans = training_of(name)
     return Competitor(

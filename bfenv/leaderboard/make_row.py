@@ -17,7 +17,7 @@ from bfenv.agents.player import Played, play
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
-from bfenv.baselines.registry import find_policy, simulate
+from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import division_of
@@ -173,7 +173,7 @@ def _run(
             requested_starts=task.requested_starts,
         )
     else:
-        policy = find_policy(task.policy)
+        policy = find_competitor(task.policy)
         warm_up(policy)
     if card := card_of(policy):
         check_unseen(policy.name, read_card(card).seen_jobs, trace, source=task.trace.source)
@@ -204,7 +204,7 @@ def warm_seconds(name: str) -> float:
     trace = load_workload(PROBE)
     begin = end = time.perf_counter()
     with suppress(BaseException):  # its rows will have the error
-        policy = find_policy(name)
+        policy = find_competitor(name)
         warm_up(policy)
         begin = time.perf_counter()
         schedule = simulate(trace, policy)

@@ -46,9 +46,9 @@ def is_strange_agent(name: str) -> bool:
     Raises BfenvError if the name cannot be read.
     """
     agent = read_agent(name)
-    if ":" not in agent.base and not agent.is_saved and not agent.is_network:
+    if ":" not in agent.base and not agent.is_saved and not agent.is_card:
         return False
-    return agent.base not in AGENTS and not agent.is_network
+    return agent.base not in AGENTS and not agent.is_card
 
 
 def source_of(name: str) -> Path | None:

@@ -13,8 +13,9 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
-from bfenv.baselines.registry import find_policy, own_policies, simulate
+from bfenv.baselines.registry import find_competitor, own_policies, simulate
 from bfenv.core.arguments import check_integer
+from bfenv.core.competitor import Competitor
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy, Watch
@@ -65,7 +66,7 @@ def simulate_many(
     """
     sources = [traces] if isinstance(traces, Trace | str) else list(traces)
     names = [policies] if isinstance(policies, Policy | str) else list(policies)
-    resolved = [find_policy(name) for name in names]
+    resolved = [find_competitor(name) for name in names]
     if isinstance(seeds, Iterable):
         numbers = list(seeds)
     else:
@@ -93,7 +94,7 @@ def simulate_safely(
     trace: Trace, policy: str | Policy, seed: int, watch: Watch = ignore
 ) -> Schedule:
     """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
-    resolved = find_policy(policy)
+    resolved = find_competitor(policy)
     with as_policy_error(resolved.name):
         return simulate(trace, resolved, seed, watch=watch)
 
@@ -126,7 +127,7 @@ def run_tasks(
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
-    warm: Iterable[Policy | str] = (),
+    warm: Iterable[Policy | Competitor | str] = (),
     ordered: bool = False,
 ) -> Generator[tuple[int, T], None, None]:
     """Call a function once per task, on several processes.
@@ -157,7 +158,7 @@ def _run_tasks(
     jobs: int,
     backend: str,
     scheduler: Any,
-    warm: Iterable[Policy | str],
+    warm: Iterable[Policy | Competitor | str],
     ordered: bool,
 ) -> Generator[tuple[int, T], None, None]:
     from joblib import Parallel, cpu_count, delayed, parallel_config
@@ -173,7 +174,7 @@ def _run_tasks(
         workers = min(cpu_count() if jobs == -1 else jobs, max(1, len(tasks)))
         if workers > 1:
             for policy in warm:
-                warm_up(find_policy(policy))
+                warm_up(find_competitor(policy))
         if workers > 1:  # from their first moment on, they end with this process
             options |= {"initializer": watch_parent, "initargs": (os.getpid(),)}
             folder = os.getcwd()
@@ -242,15 +243,15 @@ def connect(scheduler: Any) -> Iterator[Any]:
         yield client
 
 
-def portable(policy: Policy | str) -> Policy | str:
+def portable(policy: str | Policy | Competitor) -> str | Policy | Competitor:
     """Return the policy's name if another process can find it by that, else the policy."""
-    if isinstance(policy, str):
+    if not isinstance(policy, Policy):
         return policy
     return policy.name if own_policies().get(policy.name) is policy else policy
 
 
 @cache
-def warm_up(policy: Policy) -> None:
+def warm_up(policy: Policy | Competitor) -> None:
     """Load the compiled code of a policy, once per process, or have it compiled.
 
     If the policy fails, nothing is raised: it fails again when it is run, with an error that names

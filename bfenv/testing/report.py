@@ -119,7 +119,7 @@ def report_on(
         The first fault of each kind, and how long decisions took.
 
     Raises:
-        BfenvError: If `find_policy` does, or the policy is a network.
+        BfenvError: What `find_policy` raises.
 
     Examples:
         A policy that forgets wide jobs:
@@ -134,9 +134,6 @@ def report_on(
         ['starvation']
     """
     policy = find_policy(policy)
-    if policy.play is not None:
-        what = "only policies that decide pass by pass can be checked"
-        raise PolicyError(f"{policy.name} acts in the environment: {what}")
     traces = probe_traces(policy.requested_starts)
     if trace is not None and plans_for(policy, trace.jobs):
         traces.append(trace)

@@ -10,18 +10,21 @@ import pytest
 import bfenv
 from bfenv.agents.network_agent import load_network, save_network
 from bfenv.agents.seen_jobs import span_of
-from bfenv.cli.show_agents import disagreements, merged, notes
+from bfenv.cli.show_agents import disagreements, notes
 from bfenv.evaluation import evaluate_agent
-from bfenv.evaluation.episodes import starves, workload_of
+from bfenv.evaluation.agent_scores import workload_of
+from bfenv.evaluation.summary import starving
 from tests.leaderboard.suites import SAMPLES
 
 WORKLOAD = "lublin:jobs=3000,procs=32,seed=5"
+SMALL = "lublin:jobs=1500,procs=32"
 
 
 def test_rows(run):
     """The rows are those of `evaluate_agent`, of both protocols."""
     name = "random:window=16"
     arguments = ("--agent", name, "-w", WORKLOAD, "--load", 0.9, "--episodes", 2, "-p", "easy-sjf")
+    arguments += ("--long",)
     status, out, _ = run("evaluate", *arguments, "-f", "json")
     assert status == 0
     rows = json.loads(out)
@@ -32,15 +35,15 @@ def test_rows(run):
             name,
             trace,
             episodes=episodes,
-            references=["easy", "easy-saf", "easy-sjf"],
+            references=["easy", "easy-sjf"],
             episode_jobs=length,
         )
         assert [row["policy"] for row in shown] == [row.policy for row in expected]
         for row, score in zip(shown, expected, strict=True):
-            assert row["agent"] == name and row["starves"] == starves(score)
+            assert row["starves"] == (score.policy in starving(expected))
             assert {key: row[key] for key in score.metrics} == score.metrics
     assert {row["jobs"] for row in rows} == {
-        640,
+        2 * 640,
         len(bfenv.load_workload(f"{WORKLOAD},split=test,load=0.9")) - 256,
     }
     status, out, _ = run("evaluate", *arguments, "-f", "csv")
@@ -48,40 +51,75 @@ def test_rows(run):
 
 
 def test_table(run):
-    """There is a table for each protocol, with marks that are explained below it."""
-    status, out, _ = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2)
+    """There is a table of episodes, and of the long one on request, with explained marks."""
+    arguments = ("-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2, "--long")
+    status, out, _ = run("evaluate", *arguments)
     assert status == 0
     assert "split test: 2 episodes of 640 jobs" in out and "split test: all" in out
     assert out.count("+ the best policy of bfenv that starves no jobs") == 2
-    markdown = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "-f", "markdown")[1]
-    assert markdown.count(f"| {SAMPLES}:easy |") == 2
+    markdown = run("evaluate", *arguments[:-1], "-f", "markdown")[1]
+    assert markdown.count(f"| {SAMPLES}:easy |") == 1 and "all 344 jobs" not in markdown
 
 
 def test_small_split(run):
     """Where a split is too small for the default length, the episodes are shorter."""
-    arguments = ("-a", "random", "-w", "lublin:jobs=2000,procs=32", "--episodes", 1, "-f", "json")
+    arguments = (
+        "-a",
+        "random",
+        "-w",
+        "lublin:jobs=2000,procs=32",
+        "--episodes",
+        1,
+        "--long",
+        "-f",
+        "json",
+    )
     status, out, _ = run("evaluate", *arguments)
     lengths = {row["episode_jobs"]: row["jobs"] for row in json.loads(out)}
     assert status == 0 and lengths[None] // 2 in lengths and lengths[None] < 640
 
 
 def test_several_agents(run):
-    """Agents that are scored on the same jobs share a table; each reference is in it once."""
+    """Agents are competitors in one table, which has each reference once."""
     agents = ("random:window=4", f"{SAMPLES}:easy", "random:window=16", f"{SAMPLES}:easy:window=16")
     options = [word for agent in agents for word in ("-a", agent)]
     arguments = ("evaluate", *options, "-w", WORKLOAD, "--episodes", 2, "-f")
     _, out, _ = run(*arguments, "markdown")
     lines = [line for line in out.splitlines() if line.startswith("| ")]
     names = [line.split(" | ")[0].removeprefix("| ") for line in lines]
-    both = [names[: len(names) // 2], names[len(names) // 2 :]]
     rows = json.loads(run(*arguments, "json")[1])
-    assert [row["agent"] for row in rows if row["policy"] == "easy"] == [
-        agent for agent in agents for _ in range(2)
-    ]
-    for table in both:
-        assert table[0] == "policy" and len(set(table)) == len(table) and "easy" in table
-        assert table[1:5] == list(agents)
-        assert [name for name in table[5:] if name.startswith("random")] == ["random"]
+    assert [row["policy"] for row in rows] == [name.rstrip("+") for name in names[1:]]
+    assert names[0] == "policy" and len(set(names)) == len(names) and "easy" in names
+    assert names[1:5] == list(agents)
+    assert [name for name in names[5:] if name.startswith("random")] == ["random"]
+
+
+def test_policy_in_the_environment(run):
+    """A policy's name plays it in the environment, with a count of what was replaced."""
+    free = "conservative:reservations=0,idle=every_pass,window=256"
+    arguments = ("-a", "conservative", "-a", free, "-p", "conservative", "-w", SMALL)
+    _, out, _ = run("evaluate", *arguments, "--episodes", 1, "-f", "json")
+    acting, free_acting, *others = json.loads(out)
+    assert [row["policy"] for row in others[:3]] == ["random", "easy", "conservative"]
+    assert acting["policy"] == "conservative (agent)" and acting["kind"] == "agent"
+    assert 0 < acting["replaced_actions"] < acting["decisions"]
+    assert free_acting["replaced_actions"] == 0
+    for metric in ("mean_bounded_slowdown", "mean_wait", "max_wait"):
+        assert free_acting[metric] == others[2][metric]
+
+
+def test_policies_on_episodes(run):
+    """Policies alone can be compared on episodes."""
+    arguments = ("-p", "easy", "-p", "los", "-w", SMALL, "--episodes", 2, "-f", "json")
+    rows = json.loads(run("evaluate", *arguments)[1])
+    assert [row["policy"] for row in rows] == ["easy", "los"] and rows[0]["slowdown_ratio"] == 1
+    assert {row["episodes"] for row in rows} == {2}
+
+
+def test_workers(run):
+    """Rows of agents and policies on episodes do not depend on the number of workers."""
+    arguments = ("-a", "random", "-p", "easy", "-w", SMALL, "--episodes", 1, "-f", "csv")
+    assert run("evaluate", *arguments, "-j", 2) == run("evaluate", *arguments)
 
 
 @pytest.mark.thorough
@@ -125,24 +163,11 @@ ROW = {
 }
 
 
-def test_other_jobs():
-    """Agents that were scored on other jobs have a table of their own."""
-    tables = [
-        [
-            ROW | {"agent": agent, "policy": agent, "max_wait": wait},
-            ROW | {"agent": agent, "policy": "easy", "decisions": 0, "max_wait": wait},
-        ]
-        for agent, wait in (("a", 1.0), ("b", 2.0), ("c", 1.0))
-    ]
-    names = [[row["policy"] for row in table] for table in merged(tables)]
-    assert names == [["a", "c", "easy"], ["b", "easy"]]
-
-
 @pytest.mark.parametrize(
     ("changes", "note"),
     [
         ({"starves": True}, "* starves: its longest wait is over 2 times EASY's"),
-        ({"replaced_actions": 7}, "a.zip: 7 of 200 choices were illegal"),
+        ({"replaced_actions": 7}, "actions replaced: "),
         ({"division": "trials"}, "Each division has its own ranks. "),
         ({"division": "clairvoyant"}, "clairvoyant: the estimates are the runtimes"),
         ({"illegal_actions": 3}, "a.zip: 3 of 200 actions were illegal, and counted as passes"),
@@ -195,14 +220,13 @@ def test_workload_of_the_card(run, tmp_path):
     ("arguments", "named"),
     [
         (("--agent", "randm"), "'randm'"),
-        (("--agent", "easy"), "it is a policy: use --policy easy"),
+        (("--agent", "esay"), "did you mean easy"),
+        (("--agent", "easy(ordr=sjf)"), "ordr"),
+        (("--agent", "easy:windw=8"), "windw"),
         (("--agent", "random", "--split", "tset"), "'tset'"),
-        (("--agent", "random", "--seeds", 2), "--seeds has no effect with --agent"),
+        (("--agent", "random", "--seeds", 2), "--seeds has no effect on episodes"),
         (("--agent", "random", "--shard", "1/2"), "--shard"),
-        (("--agent", "random", "-j", 2), "--jobs"),
-        (("--episodes", 2), "--episodes has no effect without --agent"),
-        (("--episodes", 64), "--episodes has no effect without --agent"),
-        (("--agent", "random", "-w", "lublin", "-w", "sud"), "--workload is given once"),
+        (("--agent", "random", "-w", "lublin", "-w", "sud"), "sud"),
         (("--trust",), "--trust"),
         (("--agent", "random", "-w", "lublin:jobs=100"), "too few"),
         (("--agent", "no/such.zip"), "no/such.zip"),

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents import PolicyAgent, RandomAgent, span_of
+from bfenv.agents import PolicyAgent, RandomAgent, open_agent, span_of
+from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.analysis.comparison import STARVES
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.evaluation import episodes
-from bfenv.evaluation.episodes import FAMILIES, best_policies, evaluate_agent, starves
+from bfenv.evaluation.agent_scores import FAMILIES, best_policies, evaluate_agent
+from bfenv.evaluation.cases import Episodes
+from bfenv.evaluation.episodes import score_episodes
+from bfenv.evaluation.summary import starving
 from bfenv.leaderboard.make_row import agent_schedule
 
 OPTIONS = {"episode_jobs": 60, "warmup_jobs": 60, "window": 256}
@@ -23,12 +26,12 @@ def by_name(rows):
 def test_easy():
     """EASY as an agent scores as EASY; the references stand beside it."""
     rows = evaluate_agent(lambda env: PolicyAgent("easy", env), episodes=3, **OPTIONS)
-    assert [row.policy for row in rows][:4] == ["agent", "random", "easy", "easy-saf"]
+    assert [row.policy for row in rows][:4] == ["agent", "random", "easy", "conservative"]
     agent, _, easy, *_ = rows
     assert {name: agent.metrics[name] for name in easy.metrics} == easy.metrics
     assert easy.metrics["slowdown_ratio"] == easy.metrics["longest_wait_ratio"] == 1
     assert agent.metrics["decisions"] > 0 and "decisions" not in easy.metrics
-    assert agent.jobs == 180 and not starves(agent)
+    assert agent.jobs == 180 and "agent" not in starving(rows)
     assert easy.metrics["mean_reward"] == easy.metrics["reward_deviation"] == 0
 
 
@@ -45,17 +48,42 @@ def test_reward():
     assert row.metrics["reward_deviation"] == pytest.approx(np.std(sums), abs=1e-9)
 
 
-def test_share(monkeypatch):
-    """The share that is done can be read at any time, also before an agent's first episode."""
+def test_share():
+    """The fraction of started jobs can be read at any time, from the first second to the end."""
     watched, shares = [], []
 
     def make(env, seed):
         shares.extend(share() for share in watched)
         return RandomAgent(env, seed)
 
-    monkeypatch.setattr(episodes, "RandomAgent", make)
-    evaluate_agent(lambda env: make(env, 0), TRACE, episodes=2, watch=watched.append, **OPTIONS)
-    assert shares == [0, 0.25, 0.5, 0.75] and watched[0]() == 1
+    evaluate_agent(make, TRACE, episodes=2, watch=watched.append, **OPTIONS)
+    assert shares[0] == 0 and shares == sorted(shares) and watched[0]() == 1
+
+
+def test_at_once():
+    """A network that plays all episodes at once has the rows that it has one by one."""
+    agent = open_agent("agent:network")
+    assert agent.batched
+    case = Episodes(
+        TRACE, 3, 5, {"split": "test", **OPTIONS} | {"window": agent.settings["window"]}
+    )
+    rows = [
+        score_episodes(AgentCompetitor(opened), case, lambda share: None)
+        for opened in (agent, agent._replace(batched=False))
+    ]
+    assert rows[0].metrics == rows[1].metrics and rows[0].metrics["decisions"] > 10
+
+
+@pytest.mark.parametrize("name", ["easy", "conservative", "easy(order=saf)", "easy-aged-random"])
+def test_policy_as_agent(name):
+    """Under the free rules a policy as an agent scores as the policy, and nothing is replaced."""
+    free = {"reservations": 0, "guard": None, "idle": "every_pass"}
+    rows = by_name(
+        evaluate_agent(name, TRACE, references=["easy", name], **free, **WHOLE, window=256)
+    )
+    agent, policy = rows[f"{name} (agent)"], rows[name]
+    assert {metric: agent.metrics[metric] for metric in policy.metrics} == policy.metrics
+    assert agent.metrics["replaced_actions"] == 0 and agent.metrics["decisions"] > 0
 
 
 @pytest.mark.parametrize("policy", ["easy", "easy-saf", "easy(order=size * estimate)"])
@@ -80,10 +108,11 @@ def test_best():
             longest[name] = schedule.wait.max()
             means[name] = bfenv.analysis.metrics(schedule)["mean_bounded_slowdown"]
     fair = [name for name in means if longest[name] <= STARVES * longest["easy"]]
-    (best,) = best_policies(rows)
-    assert best.policy in fair and means[best.policy] == min(means[name] for name in fair)
+    best = best_policies(rows)[0].policy
+    assert best in fair and means[best] == min(means[name] for name in fair)
     for row in rows:
-        assert starves(row) == (row.metrics["max_wait"] > STARVES * longest["easy"])
+        beyond = row.metrics["max_wait"] > STARVES * longest["easy"]
+        assert (row.policy in starving(rows)) == beyond
 
 
 @pytest.mark.parametrize("name", ["random:window=8", "random:window=8,reservations=0"])
@@ -106,15 +135,14 @@ def test_every_trace_once():
     class Recorder(RandomAgent):
         def __init__(self, env, seed):
             super().__init__(env, seed)
-            seen.append(env)
+            self.env = env
 
         def predict(self, *args, **others):
-            seen.append((seen[0].trace, len(seen[0].episode_jobs)))
+            seen.append((self.env.trace, len(self.env.episode_jobs)))
             return super().predict(*args, **others)
 
     evaluate_agent(Recorder, traces, episode_jobs=None, warmup_jobs=10, split="all")
-    played = {item for item in seen if isinstance(item, tuple)}
-    assert played == {(traces[0], 290), (traces[1], 190)}
+    assert set(seen) == {(traces[0], 290), (traces[1], 190)}
 
 
 class Passing:
@@ -128,15 +156,16 @@ class Passing:
 
 def test_passing():
     """An agent that never starts a job is marked: its actions are illegal and it starves jobs."""
-    agent, *_ = evaluate_agent(Passing(), episodes=1, **OPTIONS)
-    assert starves(agent) and agent.metrics["illegal_actions"] > 0
+    rows = evaluate_agent(Passing(), episodes=1, **OPTIONS)
+    agent = rows[0]
+    assert "agent" in starving(rows) and agent.metrics["illegal_actions"] > 0
     assert agent.metrics["slowdown_ratio"] > 1
 
 
 def test_random_does_not_starve():
     """At the defaults random actions do not beat EASY by starving jobs."""
     rows = evaluate_agent(Passing(), episodes=2, episode_jobs=256)
-    assert not starves(by_name(rows)["random"])
+    assert "random" not in starving(rows)
 
 
 class Mixed:
@@ -177,8 +206,6 @@ def test_requested_starts():
     options = {"episode_jobs": 20, "warmup_jobs": 5, "split": "all", "episodes": 1}
     rows = evaluate_agent("random", trace, references=["easy", "conservative"], **options)
     assert [row.policy for row in rows] == ["random", "conservative"]
-    with pytest.raises(bfenv.BfenvError, match="requested start"):
-        evaluate_agent("random", trace, **options)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +214,7 @@ def test_requested_starts():
         (Passing(), {"episodes": 0}, "episodes .*0"),
         ("random:window=8", {"window": 16}, "random:window=8 needs window=8, got 16"),
         ("nobody", {}, "'nobody'"),
+        ("esay", {}, "did you mean easy"),
         ("random", {"seed": -1}, "seed .*-1"),
         ("random", {"max_episode_steps": 9}, "max_episode_steps must be None.*whole.* 9"),
     ],

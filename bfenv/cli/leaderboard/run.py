@@ -89,8 +89,8 @@ def run(
     environment and seed that returns one; an exported network (MODEL.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
-    easy-saf and, beside agents, random actions run as well, for comparison. EASY cannot plan for
-    requested start times, so logs that have some are run without it.
+    conservative, easy-aged-random, los and, beside agents, random actions run as well, for
+    comparison. On logs with requested start times, those run that plan for them.
 
     Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
     player: a process that is never given the trace, with limits on time, memory and output, and
@@ -110,8 +110,10 @@ def run(
         --sandbox bwrap --out board
     """
     from bfenv.baselines.registry import policies
-    from bfenv.evaluation.episodes import RANDOM, REFERENCES
-    from bfenv.evaluation.evaluator import Case, able_policies
+    from bfenv.evaluation.agent_scores import REFERENCES
+    from bfenv.evaluation.cases import Case
+    from bfenv.evaluation.episodes import RANDOM
+    from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.row import Row
     from bfenv.leaderboard.competitors import is_strange
     from bfenv.leaderboard.limits import hide_memory
@@ -124,7 +126,7 @@ def run(
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if not names:
-        names = able_policies(REFERENCES, [Case(each) for each in workload or ()])
+        names = compatible_policies(REFERENCES, [Case(each) for each in workload or ()])
         agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")

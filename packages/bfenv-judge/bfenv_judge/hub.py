@@ -14,15 +14,11 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
 from bfenv.envs.settings import WORKLOAD
-from bfenv.evaluation.episodes import (
-    BASE,
-    RANDOM,
-    REFERENCES,
-    evaluate_agent,
-    short_length,
-    workload_of,
-)
+from bfenv.evaluation.agent_scores import REFERENCES, evaluate_agent, workload_of
+from bfenv.evaluation.cases import short_length
+from bfenv.evaluation.episodes import RANDOM
 from bfenv.evaluation.replay import draw_replay, make_video
+from bfenv.evaluation.summary import REFERENCE
 from bfenv.workloads.load import load_workload
 
 FRAMES = 200  # of the video
@@ -50,7 +46,7 @@ def write_hub_folder(
     workload = workload or workload_of(agent) or WORKLOAD
     check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
     length = short_length(load_workload(workload), "test")
-    sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, BASE)
+    sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, REFERENCE)
     free = {} if is_network else {"reservations": 0, "guard": None}
     titled = dict(zip((folder.name, "EASY"), sides, strict=True))
     episode = {"split": "test", "episode_jobs": length}

@@ -50,7 +50,7 @@ def bound(
       bfenv evaluate bound --out gap.npz
       bfenv evaluate bound --check gap.npz
     """
-    from bfenv.baselines.registry import find_policy
+    from bfenv.baselines.registry import find_competitor
     from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload
     from bfenv_judge.bounds.gap import check_gap, find_gap, load_gap, save_gap
@@ -61,7 +61,7 @@ def bound(
             raise BfenvError(f"--out {out}: the file is in NumPy's format, so name it *.npz")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     for name in policy or ():
-        find_policy(name)  # before the search, which takes longer
+        find_competitor(name)  # before the search, which takes longer
     if check is not None:
         gap = check_gap(load_gap(check, trace))
     else:

@@ -18,8 +18,8 @@ import numpy as np
 
 from bfenv.baselines.policy_names import expression
 from bfenv.core.arguments import check_choice
+from bfenv.core.competitor import BoundPolicy
 from bfenv.core.errors import PolicyError
-from bfenv.core.policy import Policy
 from bfenv_lab.rlscheduler.simulator import Net, make_policy
 
 NAME = "rlscheduler"
@@ -43,7 +43,7 @@ VARINT, BYTES, FIXED32 = 0, 2, 5  # wire types of protocol buffers
 POLYNOMIAL = 0x82F63B78  # of CRC-32C, reflected
 
 
-def rlscheduler(path: str, sampled: bool = False, backfill: str = "theirs") -> Policy:
+def rlscheduler(path: str, sampled: bool = False, backfill: str = "theirs") -> BoundPolicy:
     """Make a policy of a network that RLScheduler's authors published.
 
     The workload must be read with `rules=rlscheduler`. See `bfenv_lab.rlscheduler.simulator`.

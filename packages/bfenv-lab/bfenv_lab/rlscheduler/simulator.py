@@ -25,16 +25,15 @@ import numpy as np
 
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.shuffling import new_stream, random_number
-from bfenv.core import simulator
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import NEXT_JOB, free, now, start, waiting
+from bfenv.core.competitor import BoundPolicy
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs, Trace, check_no_outages
 from bfenv.core.kernel import kernel
-from bfenv.core.policy import Policy, Watch, refuse_to_decide
+from bfenv.core.policy import Policy
 from bfenv.core.profile import shadow
-from bfenv.core.schedule import Schedule
 from bfenv.knowledge.priorities import find_order, formula, sort_by_merging
 from bfenv.workloads.logs.records import ESTIMATE, GROUP, SUBMIT, USER
 from bfenv.workloads.logs.swf import EXECUTABLE, LARGEST, MEMORY
@@ -331,31 +330,28 @@ def inputs(trace: Trace, requested: np.ndarray) -> np.ndarray:
     return result.astype(np.float32)
 
 
-def play(trace: Trace, seed: int, watch: Watch, *, name: str, **options: Any) -> Schedule:
-    """Make the schedule of a trace: only its records have all that the simulator looks at."""
+def policy_for(trace: Trace, *, name: str, **options: Any) -> Policy:
+    """Return the policy for a trace: only its records have all that the simulator looks at."""
     check_no_outages(trace)
     kernels = (decide_easy, run_easy) if options["backfill"] == "easy" else (decide, run)
-    policy = Policy(name, *kernels, partial(new_memory, trace=trace, **options), stateful=True)
-    return simulator.simulate(trace, policy, seed, watch=watch)
+    return Policy(name, *kernels, partial(new_memory, trace=trace, **options), stateful=True)
 
 
 def make_policy(
     name: str, summary: str, backfill: str, *, code: int = -1, net: Net | None = None,
     sampled: bool = False,
-) -> Policy:  # fmt: skip
+) -> BoundPolicy:  # fmt: skip
     """Return the policy of an order's code, or of a network.
 
     Raises PolicyError if there is no such backfill.
     """
     check_choice("backfill", backfill, BACKFILLS, error=PolicyError)
     options: dict[str, Any] = {"code": code, "backfill": backfill, "net": net, "sampled": sampled}
-    return Policy(
-        name, refuse_to_decide, summary=summary, source="Zhang, Dai, He, Bao and Xie 2020",
-        stochastic=sampled, play=partial(play, name=name, **options),
-    )  # fmt: skip
+    bind = partial(policy_for, name=name, **options)
+    return BoundPolicy(name, bind, summary, "Zhang, Dai, He, Bao and Xie 2020", stochastic=sampled)
 
 
-def rlscheduler(order: str = "fcfs", backfill: str = "theirs") -> Policy:
+def rlscheduler(order: str = "fcfs", backfill: str = "theirs") -> BoundPolicy:
     """Make a policy that decides as RLScheduler's simulator does.
 
     Args:

@@ -56,7 +56,7 @@ def report(
       bfenv report site.swf.gz:outages=find --out site.html
       bfenv report site.swf.gz --today "slurm(conf=slurm.conf)" --out site.html
     """
-    from bfenv.baselines.registry import find_policy
+    from bfenv.baselines.registry import find_competitor
     from bfenv.core.files import write_atomically
     from bfenv.evaluation.row import Row, failures
     from bfenv_site.logs.selection import read_users
@@ -65,7 +65,7 @@ def report(
     check_page(out, force)
     if today.lower() in SLURMS:
         raise BfenvError(f"--today {today}: {SLURM_IS}")
-    today, *given = (find_policy(name).name for name in (today, *(policy or ())))
+    today, *given = (find_competitor(name).name for name in (today, *(policy or ())))
     candidates = [name for name in given if name != today]
     if given and not candidates:
         raise BfenvError(f"--policy {today} is today's policy; name another to compare it with")

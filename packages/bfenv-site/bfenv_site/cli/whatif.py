@@ -65,7 +65,7 @@ def whatif(
       bfenv report whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
       bfenv report whatif site.swf.gz --estimates -30% --without outages --policy easy-wfp3
     """
-    from bfenv.baselines.registry import find_policy
+    from bfenv.baselines.registry import find_competitor
     from bfenv.core.files import write_atomically
     from bfenv.core.names import format_value
     from bfenv.evaluation.row import Row
@@ -91,7 +91,7 @@ def whatif(
     for text in dict.fromkeys([*changes, *(variant or ())]):
         changed = with_changes(trace, text)
         variants[text if changed.name in variants else changed.name] = changed
-    names = list(dict.fromkeys(find_policy(one).name for one in (today, *(policy or ()))))
+    names = list(dict.fromkeys(find_competitor(one).name for one in (today, *(policy or ()))))
     with show.progress() as progress:
         bar = progress.add_task("simulating", total=len(names) * (as_is + len(variants)))
 

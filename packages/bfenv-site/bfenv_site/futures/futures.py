@@ -167,11 +167,8 @@ def run_futures(
 
     Raises:
         IllegalStartError: If a start is illegal.
-        PolicyError: If the policy acts in the environment, or a job has a requested start time for
-            which it does not plan.
+        PolicyError: If a job has a requested start time for which the policy does not plan.
     """
-    if policy.play is not None:
-        raise PolicyError(f"{policy.name} acts in the environment: it cannot be run from now on")
     if not plans_for(policy, Jobs(*machine.requests)):
         raise PolicyError(f"{policy.name} does not plan for requested start times")
     futures = len(runtime)

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bfenv_site.live.reasons as rs
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.arguments import check_integer
+from bfenv.core.competitor import Competitor
 from bfenv.core.durations import DAY, MINUTE, parse_duration
 from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage
@@ -389,7 +390,7 @@ def forecaster_of_queue(
         sets = {part: {n.name for n in nodes if part in n.partitions} for part in _parts(nodes)}
         policy = "slurm" if len({frozenset(names) for names in sets.values()}) > 1 else PLANNER
     else:
-        notes += _partition_note(find_policy(policy), nodes)
+        notes += _partition_note(find_competitor(policy), nodes)
     origin, numbers = 0, dict[str, int]()
     past, start, runtime = np.zeros((6, 0), dtype=np.int64), np.zeros(0, np.int64), None
     zone = None
@@ -436,7 +437,7 @@ def forecaster_of_queue(
     own_jobs = dict(zip(place.tolist(), ordered, strict=True))
     policy, planner = (
         on_live_queue(
-            find_policy(each),
+            find_competitor(each),
             processors,
             [(node.name, node.size, node.partitions) for node in nodes],
             [(own_jobs[job].partition, own_jobs[job].nodes) for job in known.machine.job.tolist()],
@@ -485,7 +486,7 @@ def _parts(nodes: Iterable[Node]) -> list[str]:
     return list(dict.fromkeys(part for node in nodes for part in node.partitions))
 
 
-def _partition_note(policy: Policy, nodes: list[Node]) -> list[str]:
+def _partition_note(policy: Competitor, nodes: list[Node]) -> list[str]:
     """Say that a policy knows no partitions, if sinfo names several of different nodes."""
     sets = {frozenset(n.name for n in nodes if part in n.partitions) for part in _parts(nodes)}
     if len(sets) < 2 or knows_partitions(policy):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bfenv.analysis.calibration import NEAR, VERDICTS, calibrate, verdict
-from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.comparison import starves
 from bfenv.analysis.formatting import typical_duration
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.core.schedule import Schedule
@@ -107,7 +107,7 @@ class SiteComparison(NamedTuple):
         if self.logged is None:
             return False
         own, real = int(self.today.wait.max()), int(self.logged.wait.max())
-        return own - real > NEAR and own > STARVES * real
+        return own - real > NEAR and starves(own, real)
 
     @property
     def has_verdict(self) -> bool:
@@ -140,7 +140,7 @@ def compare_site(
             one,
             batch_means(one.wait - today.wait),
             *users_changed(today, one),
-            starves=int(one.wait.max()) > STARVES * int(today.wait.max()),
+            starves=starves(int(one.wait.max()), int(today.wait.max())),
             slurm=slurm_support(one.policy),
         )
         for one in candidates

@@ -9,12 +9,13 @@ import numpy as np
 from bfenv.analysis.intervals import batch_means
 from bfenv.analysis.logged import LOGGED
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import BfenvError
 from bfenv.core.partitions import partitions_of
 from bfenv.core.schedule import Schedule, bounded_slowdown
 from bfenv.evaluation.calibration_lines import calibration_lines
-from bfenv.evaluation.evaluator import Case, evaluate, plan_runs, with_known_partitions
+from bfenv.evaluation.cases import Case
+from bfenv.evaluation.evaluator import evaluate, plan_runs, with_known_partitions
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import FAIR, REFERENCE, summarize
 from bfenv_site.page.as_it_ran import as_it_ran
@@ -129,7 +130,7 @@ def site_report(
     names = [case.trace().name for case in cases]
     if len(set(names)) < len(names):
         raise BfenvError(f"two logs have one name: {', '.join(names)}")
-    today, *others = (find_policy(one).name for one in (today, *candidates))
+    today, *others = (find_competitor(one).name for one in (today, *candidates))
     cases = with_known_partitions([today, *others], cases)
     shared = any(partitions_of(case.trace()).shared for case in cases)
     added = () if shared else (REFERENCE, FAIR)  # neither knows nodes of several partitions

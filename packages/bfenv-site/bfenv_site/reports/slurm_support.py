@@ -5,7 +5,7 @@ Source: the manual page slurm.conf(5) of Slurm 25.11, <https://slurm.schedmd.com
 
 from typing import NamedTuple
 
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import BfenvError
 from bfenv.core.names import parse_name, read_value
 
@@ -39,7 +39,7 @@ def slurm_support(policy: str) -> SlurmSupport:
     * `policy`: a policy's name or expression.
     """
     try:
-        if find_policy(policy).trials:
+        if find_competitor(policy).trials:
             return SlurmSupport("no", "kills jobs and runs them again")
     except BfenvError:
         return SlurmSupport("no", "not a policy of bfenv")

@@ -12,7 +12,8 @@ from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.evaluator import evaluate, variant_cases, with_known_partitions
+from bfenv.evaluation.cases import variant_cases
+from bfenv.evaluation.evaluator import evaluate, with_known_partitions
 from bfenv.evaluation.row import Row
 from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv_site.page import plot

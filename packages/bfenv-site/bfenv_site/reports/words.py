@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bfenv.analysis.formatting import duration, durations
 from bfenv.analysis.intervals import Interval
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.text import counted
@@ -87,7 +87,7 @@ def alarms(comparison: SiteComparison) -> list[str]:
 def in_words(policy: str) -> str:
     """Return what a policy does; its name if it is not known here."""
     try:
-        return find_policy(policy).summary
+        return find_competitor(policy).summary
     except BfenvError:
         return policy
 

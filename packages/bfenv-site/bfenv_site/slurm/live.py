@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import PROCESSORS, Cluster
+from bfenv.core.competitor import BoundPolicy, Competitor
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.policy import Policy
@@ -13,29 +16,33 @@ from bfenv_site.futures.futures import KnownMachine
 from bfenv_site.slurm.conf import Multifactor, Partition, Site, expand_names
 from bfenv_site.slurm.nodes import open_on
 from bfenv_site.slurm.scheduler import PARTITION, Slurm, decide, plan_all, run
-from bfenv_site.slurm.site import new_memory, play
+from bfenv_site.slurm.site import new_memory, policy_for
 
 NodeOfSite = tuple[str, int, tuple[str, ...]]  # name, processors, and partitions
 
 
 def on_live_queue(
-    policy: Policy, processors: int, nodes: Sequence[NodeOfSite], jobs: Sequence[tuple[str, str]]
+    competitor: Competitor,
+    processors: int,
+    nodes: Sequence[NodeOfSite],
+    jobs: Sequence[tuple[str, str]],
 ) -> Policy:
     """Return the policy `slurm` for a live queue; another policy is returned as it is.
 
     Jobs come in the order of their priorities there, whatever the site computes these from. Jobs
     to come are in the default partition.
 
+    * `competitor`: a policy, or `slurm` with a slurm.conf.
     * `processors`: of the machine.
     * `nodes`: those that are up; none if they are not known.
     * `jobs`: of each job its partition, and its nodes as Slurm lists them, empty if it waits.
 
-    Raises PolicyError if slurm.conf does not have one of the nodes.
+    Raises PolicyError if slurm.conf does not have one of the nodes, or the competitor makes whole
+    schedules.
     """
-    made = policy.play or policy.memory
-    if not knows_partitions(policy):
-        return policy
-    assert isinstance(made, partial)
+    made = _maker(competitor)
+    if made is None:
+        return find_policy(competitor)
     site = made.keywords["site"]
     site = _site_now(site if isinstance(site, Site) else site(processors), nodes)
     site = _with_unions(site, [partition for partition, _ in jobs])
@@ -54,13 +61,20 @@ def on_live_queue(
         live_memory, site=site, settings=made.keywords["settings"],
         parts=np.array(first, dtype=np.int64), places=places,
     )  # fmt: skip
-    return Policy(policy.name, decide, run, memory, stateful=True, requested_starts=True)
+    return Policy(competitor.name, decide, run, memory, stateful=True, requested_starts=True)
 
 
-def knows_partitions(policy: Policy) -> bool:
+def knows_partitions(competitor: Competitor) -> bool:
     """Tell whether a policy is `slurm`, which follows the partitions of a live queue."""
-    made = policy.play or policy.memory
-    return isinstance(made, partial) and made.func in (play, new_memory)
+    return _maker(competitor) is not None
+
+
+def _maker(competitor: Competitor) -> partial[Any] | None:
+    """Return what makes the policy `slurm`, with its site and settings; None of other policies."""
+    is_site = isinstance(competitor, BoundPolicy)
+    made = competitor.bind if is_site else find_policy(competitor).memory
+    is_slurm = isinstance(made, partial) and made.func in (policy_for, new_memory)
+    return made if is_slurm else None
 
 
 def _with_unions(site: Site, partitions: Sequence[str]) -> Site:

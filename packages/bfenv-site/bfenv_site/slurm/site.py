@@ -11,16 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.policy_names import expression
-from bfenv.core import simulator
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import NEXT_JOB
+from bfenv.core.competitor import BoundPolicy
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.partitions import NAMED
-from bfenv.core.policy import Policy, Watch, refuse_to_decide
-from bfenv.core.schedule import Schedule
+from bfenv.core.policy import Policy
 from bfenv.core.text import listed
 from bfenv.knowledge.priorities import EXPRESSION, Order, new_ranking
 from bfenv.workloads.logs.records import FIELDS, GROUP
@@ -136,7 +135,7 @@ def run_on_site(cluster, jobs, truth, memory):
         decide_on_site(cluster, jobs, memory)
 
 
-def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int]) -> Policy:
+def policy_for(trace: Trace, *, name: str, site: Site, settings: Mapping[str, int]) -> Policy:
     """Return the policy of a site for the jobs of one trace.
 
     Raises PolicyError if the trace does not fit the site: see `nodes_of_site` and `columns_of`.
@@ -153,13 +152,6 @@ def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int])
         name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True,
         partitions=partial(partitions_of_site, site),
     )  # fmt: skip
-
-
-def play(
-    trace: Trace, seed: int, watch: Watch, *, name: str, site: Site, settings: Mapping[str, int]
-) -> Schedule:
-    """Make the schedule of a trace on a site; see `policy_for`."""
-    return simulator.simulate(trace, policy_for(trace, name, site, settings), seed, watch=watch)
 
 
 def partitions_of_site(site: Site, trace: Trace) -> str:
@@ -243,7 +235,9 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
     return columns
 
 
-def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int = 1) -> Policy:
+def slurm(
+    parameters: str = "", *, conf: str | None = None, cores_per_node: int = 1
+) -> Policy | BoundPolicy:
     """Make a policy that decides as Slurm's scheduler does.
 
     Args:
@@ -273,30 +267,28 @@ def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int 
     )
     settings, unmodelled = read_parameters(parameters)
     warn_of_unmodelled(tuple(unmodelled), "SchedulerParameters")
-    make = partial(
-        Policy,
-        name=name,
-        source="slurm.conf(5) and SchedMD's source, 22.05",
-        stateful=True,
-        requested_starts=True,
-    )
+    source = "slurm.conf(5) and SchedMD's source, 22.05"
     if conf is None:
-        return make(
-            decide=decide,
-            run=run,
-            memory=partial(
-                new_memory, site=partial(equal_nodes, cores_per_node), settings=settings
-            ),
+        return Policy(
+            name,
+            decide,
+            run,
+            partial(new_memory, site=partial(equal_nodes, cores_per_node), settings=settings),
             summary="what Slurm's main scheduler and its backfill start, on named nodes",
+            source=source,
+            stateful=True,
+            requested_starts=True,
         )
     if cores_per_node != 1:
         raise PolicyError("cores_per_node: the file of conf has the nodes")
     site = read_conf(conf)
     settings, unmodelled = read_parameters(f"{site.parameters},{parameters}", strict=False)
     warn_of_unmodelled((*site.unmodelled, *unmodelled), conf)
-    return make(
-        decide=refuse_to_decide,
+    return BoundPolicy(
+        name,
+        partial(policy_for, name=name, site=site, settings=settings),
+        f"what Slurm's scheduler starts with {conf}",
+        source,
+        requested_starts=True,
         partitions=partial(partitions_of_site, site),
-        play=partial(play, name=name, site=site, settings=settings),
-        summary=f"what Slurm's scheduler starts with {conf}",
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import PolicyError
 from bfenv.workloads.logs.records import PARTITION as PARTITION_FIELD
 from bfenv_site.slurm.conf import Multifactor, expand_names, read_conf
@@ -152,7 +152,7 @@ def test_what_is_not_modelled_is_named_once(conf):
         "PriorityFlags=MAX_TRES\nSchedulerParameters=bf_continue,bf_from_a_later_slurm=3"
     )
     with pytest.warns(UserWarning, match="does not model") as caught:
-        find_policy(f"slurm(conf='{conf(text)}')")
+        find_competitor(f"slurm(conf='{conf(text)}')")
     (warning,) = caught
     assert str(warning.message).endswith(
         "does not model PriorityWeightQOS (line 5), PreemptType (line 3), PriorityFlags=MAX_TRES "
@@ -270,8 +270,8 @@ def test_parameters_count_instead_of_those_of_the_file(conf):
     text = NODES + PARTITION + "SchedulerParameters=bf_window=10,bf_interval=60"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        policy = find_policy(f"slurm(parameters='bf_window=20', conf='{conf(text)}')")
-    settings = policy.play.keywords["settings"]
+        policy = find_competitor(f"slurm(parameters='bf_window=20', conf='{conf(text)}')")
+    settings = policy.bind.keywords["settings"]
     assert (settings["bf_window"], settings["bf_interval"]) == (20, 60)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.cluster import NEXT_JOB
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
@@ -120,7 +121,7 @@ def policy(tmp_path):
     """The policy of a site with a thin partition of two nodes and a fat one of one."""
     path = tmp_path / "slurm.conf"
     path.write_text(CONF)
-    return bfenv.find_policy(f"slurm(conf='{path}')")
+    return find_competitor(f"slurm(conf='{path}')")
 
 
 def trace_of(size, partitions, names=("thin", "fat"), processors=8):
@@ -158,7 +159,7 @@ def test_the_partitions_and_accounts_of_an_imported_log_are_kept(policy, tmp_pat
         )
     )
     write_swf(read_sacct(dump, processors=8, selection=Selection(names=True)), file)
-    site = policy.play.keywords["site"]
+    site = policy.bind.keywords["site"]
     columns = columns_of(bfenv.load_workload(str(file))[1:], site)
     assert columns.tolist() == [[1, 1, 0], [1, 0, 1], [1, 0, 1]]
 
@@ -193,7 +194,7 @@ def test_the_policy_of_a_site_cannot_act_pass_by_pass(policy):
 def test_the_scheduler_knows_nothing_of_jobs_to_come(policy):
     trace = bfenv.make_trace([0, 5, 10, 15], [1] * 4, [3] * 4, 8, user=[0, 1, 0, 1])
     trace = with_columns(trace, [1, 0, 1, 0], -1, ("thin", "fat"))
-    site, parameters = (policy.play.keywords[name] for name in ("site", "settings"))
+    site, parameters = (policy.bind.keywords[name] for name in ("site", "settings"))
     made = policy_for(trace, "slurm", site, parameters)
     cluster, jobs, truth = new_cluster(trace)
     memory = made.memory(jobs, trace.processors, np.random.default_rng(0))

@@ -1,0 +1,178 @@
+"""Agents on episodes, beside random actions and policies on the very same jobs."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Unpack
+
+from bfenv.agents.agent_names import SHIPPED, open_agent, read_agent
+from bfenv.agents.agent_policy import AgentCompetitor, find_agent_competitor
+from bfenv.agents.card import read_card
+from bfenv.agents.seen_jobs import count_seen
+from bfenv.baselines.registry import find_competitor, find_policy, policies
+from bfenv.core.competitor import Competitor
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.policy import Policy, Watch
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
+from bfenv.evaluation.cases import Episodes, check_whole
+from bfenv.evaluation.episodes import RANDOM
+from bfenv.evaluation.evaluator import compatible_policies, evaluate
+from bfenv.evaluation.row import Row
+from bfenv.evaluation.summary import REFERENCE, starving
+from bfenv.parallel.failures import as_policy_error
+from bfenv.workloads.load import load_workload
+
+REFERENCES = (REFERENCE, "conservative", "easy-aged-random", "los")  # the papers' four
+FAMILIES = ("easy", "los")  # the registered ones of these are candidates for the best policy
+
+
+def evaluate_agent(
+    agent: Any,
+    workload: Workloads = WORKLOAD,
+    *,
+    episodes: int = 16,
+    seed: int = 0,
+    deterministic: bool | None = None,
+    trust: bool = False,
+    references: Sequence[str | Policy] = REFERENCES,
+    failed: Callable[[Policy, PolicyError], None] | None = None,
+    watch: Watch = lambda share: None,
+    **settings: Unpack[EnvSettings],
+) -> list[Row]:
+    """Play episodes, and score random actions and policies on the same jobs.
+
+    Args:
+        agent: What `open_agent` takes: a name, such as "random", "easy", "module:object" or
+            "model.zip"; an object with the `predict` of stable-baselines3; or a function that makes
+            one from an environment. Masks are passed if `predict` takes them; the illegal choices
+            of other models of stable-baselines3 are replaced by the best legal ones.
+        workload: As of `BackfillEnv`.
+        **settings: As of `BackfillEnv`. `split` is "test" by default. A saved model brings the
+            settings that it was trained with; give those of any other agent.
+        episodes, seed: How many; episode k has the seed `seed + k`. With `episode_jobs=None` each
+            trace is played once, from the warm-up to the end of the split.
+        deterministic: Passed to `predict`; None scores agents that sample actions both ways.
+        trust: Open saved models, which may run any code.
+        references: Policies to score on the same jobs. Those that do not plan for requested start
+            times are left out where jobs have some.
+        failed: Called with each reference that fails, and the error; the reference has no row then.
+            By default, the first error is raised.
+        watch: Called once, with a function that returns the fraction of all jobs that have started.
+
+    Returns:
+        The agent, or the agent and "... (sampled)"; "random", which acts in the default environment
+        with your `settings`; the references; and, if it is not among them, the best registered
+        variant of EASY or LOS that starves no jobs. A policy as an agent is named "... (agent)".
+        Compare rows of one division only. `bfenv.evaluation.episodes.score_episodes` describes the
+        metrics.
+
+    Raises:
+        BfenvError: If a setting is wrong or contradicts those that the agent was trained with, the
+            agent cannot be opened, it was trained on jobs that it is to be scored on, it raises
+            anything, or a reference does and `failed` is not given.
+
+    Examples:
+        >>> from bfenv.evaluation import evaluate_agent
+        >>> rows = evaluate_agent("random", episodes=1, episode_jobs=20, references=["easy"])
+        >>> [row.policy for row in rows][:2]
+        ['random', 'easy']
+    """
+    case = Episodes(workload, episodes, seed, {"split": "test", **settings})
+    agents = agents_of(agent, case, trust=trust, deterministic=deterministic)
+    if all(competitor.name != RANDOM for competitor in agents):
+        agents.append(find_agent_competitor(RANDOM))
+    named = compatible_policies([find_policy(policy).name for policy in references], [case])
+    given = {find_policy(policy).name: policy for policy in references}
+    shown = [given[name] for name in named]
+    rows = evaluate([*agents, *shown, *candidates(shown, case)], [case], watch=watch)
+    scored = []
+    for row in rows:
+        if row.ok:
+            scored.append(row)
+        elif row.kind == "policy" and failed is not None:
+            failed(find_policy(given.get(row.policy, row.policy)), PolicyError(row.error))
+        else:
+            raise PolicyError(row.error)
+    return with_best(scored, {*named, *(competitor.name for competitor in agents)})
+
+
+def agents_of(
+    agent: Any, case: Episodes, *, trust: bool = False, deterministic: bool | None = None
+) -> list[AgentCompetitor]:
+    """Return an agent as a competitor; twice if it samples its actions and no mode is chosen.
+
+    Args:
+        agent: What `open_agent` takes.
+        case: The episodes that it is to play.
+        trust: Open saved models, which may run any code.
+        deterministic: Passed to `predict`; None for both modes.
+
+    Raises:
+        BfenvError: If the agent cannot be opened, its settings contradict those of the episodes, or
+            it was trained on jobs of the episodes.
+    """
+    opened = open_agent(agent, trust=trust)
+    settings = opened.settings_with(case.env_settings)
+    check_whole(settings)
+    for trace, bounds in zip(case.traces, case.bounds, strict=True):
+        opened.check_unseen(trace, *bounds)
+    modes = [True, False] if deterministic is None else [deterministic]
+    with as_policy_error(opened.name):
+        first = opened.make(BackfillEnv(case.workload, **settings), case.seed)
+        samples = getattr(first, "samples", getattr(first, "stochastic", True))
+    return [
+        AgentCompetitor(opened, opened.name + ("" if mode else " (sampled)"), mode)
+        for mode in (modes if samples else modes[:1])
+    ]
+
+
+def candidates(shown: Sequence[str | Policy], case: Episodes) -> list[Competitor]:
+    """Return the policies that may be the best one, without those that are shown anyway.
+
+    EASY is among them, because what starves jobs is judged by it.
+    """
+    names = [
+        name
+        for name, policy in policies().items()
+        if name.startswith(FAMILIES) and not policy.stochastic and not policy.trials
+    ]
+    known = {find_policy(policy).name for policy in shown}
+    return [
+        find_competitor(name) for name in compatible_policies(names, [case]) if name not in known
+    ]
+
+
+def with_best(rows: Sequence[Row], shown: set[str]) -> list[Row]:
+    """Return the rows that are shown, and behind them the best policies if they are not."""
+    best = best_policies(rows)
+    return [row for row in rows if row.policy in shown] + [
+        row for row in best if row.policy not in shown
+    ]
+
+
+def best_policies(rows: Sequence[Row]) -> list[Row]:
+    """Return the policy of the lowest mean slowdown that starves no jobs, of each division."""
+    beyond = starving(rows)
+    fair = [row for row in rows if row.kind == "policy" and row.policy not in beyond]
+    fair.sort(key=lambda row: row.metrics["mean_bounded_slowdown"] or 0.0, reverse=True)
+    return list({row.division: row for row in fair}.values())  # the last of each division
+
+
+def workload_of(agent: str) -> str | None:
+    """Return the first workload on an agent's card that can be loaded; None without any.
+
+    A model's card names traces; the jobs of a generated one cannot be made again from its name.
+    """
+    name = read_agent(agent)
+    if not (name.is_saved or name.is_card):
+        return None
+    card = read_card(name.base.removeprefix(SHIPPED))
+    training = card.found.get("settings", {}).get("workload") or [
+        span.trace.partition("@")[0] for span in card.trained_on
+    ]
+    for workload in dict.fromkeys([training] if isinstance(training, str) else training):
+        with suppress(BfenvError, FileNotFoundError):
+            trace = load_workload(workload)
+            if count_seen(trace, 0, len(trace), card.trained_on):
+                return str(workload)
+    return None
