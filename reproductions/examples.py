@@ -1,13 +1,13 @@
-"""The worked examples of Shmueli's thesis as workloads, and the tables of LOS on them."""
+"""The worked examples of the papers as workloads, and the tables of LOS on them."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 import numpy as np
 
 from bfenv.baselines import los
-from bfenv.core.cluster import now, start, waiting
+from bfenv.core.cluster import free, now, start, waiting
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.profile import shadow
@@ -27,8 +27,54 @@ def five_jobs() -> Trace:
     return make_trace(submit, size, [28, 4, 2, 6, 4, 5], 10, name="thesis-3")
 
 
+def hole(length: int) -> Trace:
+    """Return four jobs as in Tsafrir 2010, Figure 1, on three processors.
+
+    At 2, job 1 has ended, job 3 waits for job 2 until 4, and job 4 of this length is the next. The
+    figure's sizes are lost; these fit what the text says.
+    """
+    return make_trace([0] * 4, [2, 1, 3, 2], [2, 4, 2, length], 3, name=f"tsafrir-1-{length}")
+
+
+def heel_and_toe() -> Trace:
+    """Return six jobs as in Tsafrir 2010, Figure 6: estimates are twice the runtimes."""
+    runtime = [6, 4, 1, 4, 3, 2]
+    return make_trace(
+        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], runtime, 2,
+        estimate=[2 * time for time in runtime], name="tsafrir-6",
+    )  # fmt: skip
+
+
+def log_lines() -> Trace:
+    """Return the three lines of a log in Tsafrir 2010, Table 1; the first is submitted at 0."""
+    return make_trace(
+        [0, 336, 5004], [2, 128, 49], [937, 6601, 64_800], 128,
+        estimate=[1800, 64_800, 64_800], user=[1013, 1013, 1237], name="tsafrir-table-1",
+    )  # fmt: skip
+
+
+def three_partitions() -> Trace:
+    """Return jobs for 30 processors in three partitions, as in Lawson and Smirni 2002, Figure 1.
+
+    Small jobs come first, then medium ones, then a long one that needs more than a third of the
+    machine. The figure shows no jobs; these move the boundaries of the partitions.
+    """
+    submit = [0, 0, 0, 600, 600, 900, 1200, 3000]
+    size = [8, 8, 4, 12, 10, 18, 6, 20]
+    runtime = [900, 600, 900, 5000, 2000, 20_000, 900, 12_000]
+    return make_trace(submit, size, runtime, 30, name="lawson-1")
+
+
 EXAMPLES: Mapping[str, Callable[[], Trace]] = MappingProxyType(
-    {"thesis-1.1": four_jobs, "thesis-3": five_jobs}
+    {
+        "thesis-1.1": four_jobs,
+        "thesis-3": five_jobs,
+        "tsafrir-1-2": partial(hole, 2),
+        "tsafrir-1-3": partial(hole, 3),
+        "tsafrir-6": heel_and_toe,
+        "tsafrir-table-1": log_lines,
+        "lawson-1": three_partitions,
+    }
 )
 
 
@@ -96,6 +142,16 @@ def table_cell(table: int, i: int, j: int, trace: Trace) -> str:
     marker = markers[row] if i in jobs else los.BYPASSED
     text = "<" * bool(marker & los.SELECTED) + "^" * bool(marker & los.BYPASSED)
     return f"{util}{text}" if basic else f"{util}_{needs[row][util]}{text}"
+
+
+def shadow_of_head(what: str, trace: Trace) -> float:
+    """Return the shadow time (s) or the extra nodes of the head of chapter 3's queue at 25 s."""
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    advance(cluster, jobs, truth)
+    time, extra = shadow(cluster, jobs, waiting(cluster)[0])
+    return float({"shadow": time, "extra": extra, "free": free(cluster)}[what])
 
 
 def queue_cell(job: int, column: str, trace: Trace) -> float:

@@ -58,7 +58,9 @@ def _draw_panel(axes: "Axes", panel: Panel, results: Results, theirs: Theirs) ->
     drawn = _drawn(panel, results)
     for i, line in enumerate(drawn):
         colour = COLOURS[i % len(COLOURS)]
-        if panel.kind == "bar":
+        if panel.kind == "boxes":
+            _boxes(axes, line, results)
+        elif panel.kind == "bar":
             _bars(axes, line, results, colour, i, len(drawn), theirs)
         elif line.x:
             _points(axes, line, results, colour, theirs)
@@ -107,6 +109,21 @@ def _curve(axes: "Axes", panel: Panel, line: Line, results: Results, colour: str
         axes.plot(x, y, ".", color=colour, markersize=3.5, label=line.label)
     else:
         axes.plot(x, y, line.style, color=colour, linewidth=1.0, label=line.label)
+
+
+def _boxes(axes: "Axes", line: Line, results: Results) -> None:
+    """Draw jobs as boxes of processors over time; what is planned is drawn dashed behind them."""
+    ran, planned = (results.seeds(line.values[0]) or [([], [])])[0]
+    for _, begin, end, low, size in planned:
+        axes.barh(
+            low + size / 2, end - begin, size, begin, facecolor="#F0E68C66", edgecolor=GREY,
+            linestyle="--",
+        )  # fmt: skip
+    for i, (label, begin, end, low, size) in enumerate(ran):
+        colour = COLOURS[i % len(COLOURS)]
+        axes.barh(low + size / 2, end - begin, size, begin, facecolor=colour, edgecolor="black")
+        axes.text((begin + end) / 2, low + size / 2, label, ha="center", va="center", fontsize=7)
+    axes.yaxis.get_major_locator().set_params(integer=True)
 
 
 def _bars(

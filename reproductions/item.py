@@ -125,7 +125,7 @@ class Panel(NamedTuple):
     x: str  # label
     y: str  # label
     lines: Sequence[Line]  # in the order of the legend
-    kind: str = "line"  # "line", "step", "bar" or "scatter"
+    kind: str = "line"  # "line", "step", "bar", "scatter" or "boxes"
     log_x: bool = False  # logarithmic
     log_y: bool = False  # logarithmic
     zero: bool = False  # draw the line y = 0

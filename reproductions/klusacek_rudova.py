@@ -16,13 +16,15 @@ from reproductions.item import (
     value_of,
 )
 
-_ABSENT = "not available"
 META09 = Log(
     "Meta09", "METACENTRUM-2009-2(processors=806)", stand_in(128, 0.9), False,
     "99,944 jobs; the log has no estimates, so modal ones are drawn (model tsafrir), and its 14 "
     "clusters are treated as one machine",
 )  # fmt: skip
-META08 = Log("Meta08", "METACENTRUM-2008", "METACENTRUM-2008", False, _ABSENT)
+META08 = Log(
+    "Meta08", "METACENTRUM-2008", "METACENTRUM-2008", False,
+    "the paper's own data of MetaCentrum; the paper does not describe it further",
+)  # fmt: skip
 HPC2N = Log(
     "HPC2N", "HPC2N-2002-2.2-cln", stand_in(240, 0.9), False,
     "202,871 jobs of the cleaned edition; the paper does not say which it used, and the uncleaned "
@@ -36,7 +38,10 @@ ATLAS = Log(
     "LLNL Atlas", "LLNL-Atlas-2006-2.1-cln", stand_in(900, 0.9), False,
     "cleaned edition; submit times are start times",
 )  # fmt: skip
-DATASTAR = Log("SDSC DataStar", "SDSC-DS-2004-2.1-cln", "SDSC-DS-2004-2.1-cln", False, _ABSENT)
+DATASTAR = Log(
+    "SDSC DataStar", "SDSC-DS-2004-2.1-cln", "SDSC-DS-2004-2.1-cln", False,
+    "cleaned edition of the archive; the paper does not say which it used",
+)  # fmt: skip
 LOGS = (META09, META08, HPC2N, THUNDER, ATLAS, DATASTAR)
 
 

@@ -40,6 +40,10 @@ SP2 = Log(
     "has 67,665",
 )  # fmt: skip
 LOGS = (CTC, KTH, PAR, SP2)
+EXAMPLE = Log(
+    "30 processors", "lawson-1", "lawson-1", True,
+    "eight jobs that move the boundaries; the figure shows no jobs",
+)  # fmt: skip
 SDSC = (PAR, SP2)
 MULTIPLE, SINGLE = "multiqueue", "easy-speculative"
 OWN_PIVOT_ONLY = "reproductions.readings:own_pivot_only"
@@ -77,6 +81,23 @@ def _table_1(quick: bool) -> Content:
         for column, measure in columns.items()
     ]
     return Content(cells)
+
+
+def _figure_1(quick: bool) -> Content:
+    lines = [
+        curve(name, workload_value(EXAMPLE, f"partition-{p}", quick))
+        for p, name in enumerate(("small jobs", "medium jobs", "long jobs"))
+    ]
+    title = "Processors of three partitions"
+    panel = Panel(title, "seconds", "processors", lines, "step")
+    first = workload_value(EXAMPLE, "partitions-at-first", quick)
+    largest = workload_value(EXAMPLE, "partitions-largest", quick)
+    cells = [
+        Cell("processors of each partition at first", "30 processors", first, EXAMPLE),
+        Cell("largest partition later", "30 processors", largest, EXAMPLE),
+    ]
+    moves = Comparison("the largest partition", first, largest, EXAMPLE)
+    return Content(cells, [panel], [Claim("Boundaries adapt to the jobs", [moves])], per_row=1)
 
 
 def _figure_3(quick: bool) -> Content:
@@ -251,6 +272,8 @@ def _slowdowns(quick: bool) -> Content:
 
 ITEMS = (
     Item("table-1", "proportion of (possibly) crashed jobs", "Section 2", _table_1),
+    Item("figure-1", "initial partition boundaries adapt", "Section 2.1", _figure_1, exact=True,
+         digits=0),
     Item("figure-3", "slowdown ratio R, overall and per class", "Section 3.1", _figure_3),
     Item("figure-4", "R per 1000 job submissions", "Section 3.1", partial(_snapshots, ("",))),
     Item("figure-5", "R with increasing load", "Section 3.2", _figure_5),

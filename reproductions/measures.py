@@ -28,13 +28,23 @@ from bfenv.analysis.schedule_metrics import (
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
+from bfenv.workloads.models.simple_estimates import swap_probability
 from bfenv.workloads.summary import crashed_jobs, popular_estimates
-from reproductions.examples import PLANES, queue_cell, table_cell
+from reproductions.diagrams import (
+    boxes,
+    examined_boxes,
+    head_promise,
+    partition_sizes,
+    started_at_examination,
+)
+from reproductions.examples import PLANES, queue_cell, shadow_of_head, table_cell
 
 CLASSES = ("all", "small", "medium", "long")  # of jobs, by estimate
 PRIORITIES = ("", "-high", "-low")
 POINTS = 200  # of a curve, at most
 BATCH = 1000  # jobs, Lawson and Smirni 2002, Figure 4
+REQUESTS = ("submit", "size", "runtime", "estimate", "user")
+SWAP_FACTORS = (2, 3, 5, 8, 11)  # F, Tsafrir 2010, section 3.3
 ASKED = {"15min": 15 * MINUTE, "2h": 2 * HOUR, "18h": 18 * HOUR}  # Zotkin et al., Figures 13-15
 OfJobs = Callable[[Schedule], np.ndarray]  # a quantity of each job
 
@@ -155,6 +165,25 @@ def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float
 # Of a workload --------------------------------------------------------------------------------
 
 
+def _request(job: int, column: str, trace: Trace) -> float:
+    return float({**trace.jobs._asdict(), "runtime": trace.runtime}[column][job])
+
+
+def _sizes(trace: Trace) -> tuple[Any, Any]:
+    """Sizes (processors) that jobs have, and the jobs of each."""
+    return np.unique(trace.jobs.size, return_counts=True)
+
+
+def _swaps(factor: int, trace: Trace) -> float:
+    """Mean probability that the shorter of two jobs gets the longer estimate, by F.
+
+    The pairs are of jobs of unlike runtimes that are neighbours in order of submission.
+    """
+    pairs = np.sort(np.stack([trace.runtime[:-1], trace.runtime[1:]]), axis=0)
+    shorter, longer = pairs[:, pairs[0] < pairs[1]]
+    return float(swap_probability(shorter, longer, float(factor)).mean())
+
+
 def _lengths(trace: Trace) -> tuple[Any, Any]:
     """Jobs by runtime, in steps of 5 minutes: runtimes (s) and counts."""
     step = 5 * MINUTE
@@ -230,9 +259,13 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         },
         **{
             f"job-{job}-{column}": lambda one, job=job, of=of: float(of(one)[job])
-            for job in range(4)
+            for job in range(6)
             for column, of in JOB_COLUMNS.items()
         },
+        "boxes": boxes,
+        "examined-boxes": examined_boxes,
+        "started-at-examination": started_at_examination,
+        "promise-2": partial(head_promise, 2),
     }
 )
 WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
@@ -243,6 +276,19 @@ WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
         "crashed": lambda trace: float(crashed_jobs(trace).sum()),
         "crashed-share": lambda trace: float(crashed_jobs(trace).mean()),
         "lengths": _lengths,
+        "sizes": _sizes,
+        **{
+            f"job-{job}-{column}": partial(_request, job, column)
+            for job in range(6)
+            for column in REQUESTS
+        },
+        **{f"head-{what}": partial(shadow_of_head, what) for what in ("shadow", "extra", "free")},
+        **{f"partition-{p}": partial(partition_sizes, p) for p in range(3)},
+        "partitions-at-first": lambda trace: float(partition_sizes(0, trace)[1][0]),
+        "partitions-largest": lambda trace: float(
+            max(max(partition_sizes(p, trace)[1]) for p in range(3))
+        ),
+        **{f"swaps-{factor}": partial(_swaps, factor) for factor in SWAP_FACTORS},
         "below-a-minute": lambda trace: float((trace.runtime < MINUTE).mean()),
         "runtimes": lambda trace: cdf(trace.runtime),
         "estimates": lambda trace: cdf(trace.jobs.estimate),

@@ -7,8 +7,9 @@ from typing import Any
 
 from bfenv.core.files import write_atomically
 from bfenv.core.text import counted
+from bfenv.workloads.archive.catalogue import is_archived
 from reproductions.figures import write_figures
-from reproductions.item import Claim, Extreme, Item, Pair, Paper, Run, Value
+from reproductions.item import Claim, Extreme, Item, Log, Pair, Paper, Run, Value
 from reproductions.results import FOLDER, Results
 from reproductions.rows import Row, write_rows
 from reproductions.verdict import (
@@ -75,7 +76,7 @@ def render(
                 log.label,
                 f"`{log.source(quick)}`",
                 "yes" if log.comparable and not quick else "no",
-                log.edition,
+                log.edition + _absence(log, rows, quick),
             ]
             for log in paper.logs
         ]
@@ -151,6 +152,17 @@ def _provenance(paper: Paper, items: Sequence[Item], rows: Mapping[Run, Row], qu
     if quick:
         text += " **Quick:** generated workloads stand in for the logs, so no number is comparable."
     return text
+
+
+def _absence(log: Log, rows: Mapping[Run, Row], quick: bool) -> str:
+    """Say how the rows of a log are made that has none yet; an archived log can be fetched."""
+    name = log.source(quick).partition("(")[0]
+    if any(run.workload == log.source(quick) for run in rows) or not is_archived(name):
+        return ""
+    return (
+        f". **No rows yet:** run `bfenv workloads fetch {name}` and then the command above, "
+        "which fills its cells"
+    )
 
 
 def grid(item: Item, verdict: ItemVerdict, results: Results) -> Grid:

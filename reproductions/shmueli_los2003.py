@@ -94,6 +94,64 @@ def _table_3_8(quick: bool) -> Content:
     return Content(cells)
 
 
+def _queue_table(log: Log, prefix: str, jobs: Sequence[int], quick: bool) -> list[Cell]:
+    """Return size and estimated runtime of waiting jobs, as a figure lists them."""
+    return [
+        Cell(f"{prefix} {job if log is FIVE else job + 1}", column,
+             workload_value(log, f"job-{job}-{field}", quick), log)
+        for job in jobs
+        for column, field in (("size", "size"), ("time", "estimate"))
+    ]  # fmt: skip
+
+
+def _boxes(title: str, log: Log, policy: str, measure: str, quick: bool) -> Panel:
+    line = Line(policy, [value_of(log, policy, measure, quick)])
+    return Panel(title, "time", "processors", [line], "boxes")
+
+
+def _figure_1_1(quick: bool) -> Content:
+    return Content(_queue_table(FOUR, "j", range(4), quick))
+
+
+def _figure_1_2(quick: bool) -> Content:
+    panel = _boxes("The four jobs, first come, first served", FOUR, "fcfs", "boxes", quick)
+    cells = [
+        Cell(measure, "value", value_of(FOUR, "fcfs", measure, quick), FOUR)
+        for measure in ("makespan", "utilization")
+    ]
+    return Content(cells, [panel], per_row=1)
+
+
+def _examined(policy: str, facts: Sequence[str], quick: bool) -> Content:
+    """Figures 3.1 to 3.6: what runs at 25, the reservation of the head, and what LOS starts."""
+    title = f"{policy} at 25; wj 1 is a reservation"
+    panel = _boxes(title, FIVE, policy, "examined-boxes", quick)
+    cells = [
+        Cell(fact, "value", workload_value(FIVE, f"head-{fact}", quick), FIVE)
+        for fact in facts
+        if fact != "scheduled"
+    ]
+    if "scheduled" in facts:
+        value = value_of(FIVE, policy, "started-at-examination", quick)
+        cells.append(Cell("scheduled", "value", value, FIVE))
+    return Content(cells, [panel], per_row=1)
+
+
+def _figure_3_1(quick: bool) -> Content:
+    content = _examined("fcfs", ("free",), quick)
+    return content._replace(cells=[*content.cells, *_queue_table(FIVE, "wj", range(1, 6), quick)])
+
+
+def _figure_b(log: Log, quick: bool) -> Content:
+    line = curve("jobs", workload_value(log, "sizes", quick))
+    panel = Panel(f"{log.label}: jobs by size", "processors", "jobs", [line], "scatter", True, True)
+    cells = [
+        Cell(name, log.label, workload_value(log, name, quick), log)
+        for name in ("processors", "jobs")
+    ]
+    return Content(cells, [panel], per_row=1)
+
+
 # Figures against the load -------------------------------------------------------------------------
 
 
@@ -260,12 +318,29 @@ _WORKED = {1: "initial values of M", 2: "resulting M", 3: "initial plane k = 0"}
 _NEAR = (("CTC", "0.9"), ("SDSC", "0.9"))
 
 ITEMS = (
+    Item("figure-1.1", "the waiting queue holds four jobs", "Page 2", _figure_1_1, exact=True,
+         digits=0, note="The figure is lost; sizes and runtimes are those of the formula of the "
+         "utilization on page 4."),
+    Item("figure-1.2", "a possible schedule of the four jobs", "Page 2", _figure_1_2, exact=True),
     Item("table-1.1", "computed values for the example schedule", "Page 3", _table_1_1, exact=True,
          digits=0),
     *(
         Item(f"table-3.{table}", title, "Section 3", partial(_table_3, table), exact=True,
              unit="util, sutil; < selected, ^ bypassed" if table > 2 else "util")
         for table, title in _WORKED.items()
+    ),
+    Item("figure-3.1", "system state and queue at t = 25", "Page 13", _figure_3_1, exact=True,
+         digits=0),
+    *(
+        Item(f"figure-3.{n}", title, f"Page {page}", partial(_examined, policy, facts), exact=True,
+             digits=0)
+        for n, title, page, policy, facts in (
+            (2, "computing the shadow time", 14, "fcfs", ("shadow",)),
+            (3, "what the basic algorithm starts", 18, "los-basic", ("scheduled",)),
+            (4, "computing shadow and extra", 19, "fcfs", ("shadow", "extra")),
+            (5, "what the full algorithm starts", 24, "los", ("scheduled",)),
+            (6, "the other set of full utilization", 24, "los-selected-first", ("scheduled",)),
+        )
     ),
     Item("table-3.8", "optimized waiting queue", "Page 34", _table_3_8, exact=True, digits=0),
     Item("figure-4.1", "system utilization vs. load", "Page 37", _figure_4_1),
@@ -294,6 +369,11 @@ ITEMS = (
         Item(f"figure-4.{n}", f"queue length behavior, {log.label} log", f"Page {n + 44}",
              partial(_queue_over_time, log))
         for n, log in ((13, CTC), (14, SDSC), (15, KTH))
+    ),
+    *(
+        Item(f"figure-B.{n}", f"jobs size distribution, {log.label} log", f"Page {n + 68}",
+             partial(_figure_b, log), digits=0)
+        for n, log in enumerate(LOGS, 1)
     ),
     Item("readings", "mean bounded slowdown gained on EASY, by reading of the lookahead",
          "Figures 4.3 and 4.7", _readings, digits=1),

@@ -15,12 +15,15 @@ from reproductions.item import (
     Panel,
     Paper,
     Value,
+    alike,
+    by_place,
     by_row,
     curve,
     stand_in,
     value_of,
     workload_value,
 )
+from reproductions.measures import SWAP_FACTORS
 
 CTC = Log(
     "CTC", "CTC-SP2-1996-3.1-cln(processors=512)", stand_in(512), True,
@@ -38,6 +41,10 @@ BLUE = Log(
     "232,536 usable jobs of 243,306, where the paper has 243,314",
 )  # fmt: skip
 LOGS = (CTC, KTH, SDSC, BLUE)
+LINES = Log("three lines", "tsafrir-table-1", "tsafrir-table-1", True, "the paper's own example")
+HOLE = Log("a hole of 2", "tsafrir-1-2", "tsafrir-1-2", True, "four jobs as in the text")
+LONGER = Log("job 4 one longer", "tsafrir-1-3", "tsafrir-1-3", True, "four jobs as in the text")
+HEEL = Log("heel and toe", "tsafrir-6", "tsafrir-6", True, "the paper's own example")
 METRICS = {"wait": ("wait time (h)", 1 / 3600), "bounded-slowdown": ("bounded slowdown", 1.0)}
 SEEDS = 100
 BACKFILL_SEEDS = 10  # of Figures 5 and 7, for which the paper gives no number
@@ -69,6 +76,64 @@ def random(
     steps: dict[str, Any] = {"estimates": "uniform-tsafrir", "factor": round(f + 1, 1)}
     seeds = min(5, seeds) if quick else seeds
     return value_of(log, "easy", measure, quick, scale=scale, seeds=seeds, **steps)
+
+
+def _table_1(quick: bool) -> Content:
+    columns = {"size": "size", "runtime": "runtime", "estimate": "estimate", "uid": "user"}
+    cells = [
+        Cell(str(job + 1), column, workload_value(LINES, f"job-{job}-{field}", quick), LINES)
+        for job in range(3)
+        for column, field in columns.items()
+    ]
+    return Content(cells)
+
+
+def _boxes(title: str, log: Log, policy: str, quick: bool) -> Panel:
+    line = Line(policy, [value_of(log, policy, "boxes", quick)])
+    return Panel(title, "time", "processors", [line], "boxes")
+
+
+def _start(log: Log, policy: str, job: int, quick: bool) -> Value:
+    return value_of(log, policy, f"job-{job - 1}-start", quick)
+
+
+def _figure_1(quick: bool) -> Content:
+    panels = [
+        _boxes("(a) first come, first served", HOLE, "fcfs", quick),
+        _boxes("(b) EASY", HOLE, "easy", quick),
+        _boxes("EASY, with job 4 one unit longer", LONGER, "easy", quick),
+    ]
+    cells = [
+        Cell(f"start of job {job}", label, _start(log, policy, job, quick), log)
+        for job in (3, 4)
+        for label, log, policy in (
+            ("FCFS", HOLE, "fcfs"), ("EASY", HOLE, "easy"), ("EASY, job 4 longer", LONGER, "easy"),
+        )
+    ]  # fmt: skip
+    at = by_place(cells)
+    earlier = [
+        Comparison("length 2", at["start of job 4", "EASY"], at["start of job 4", "FCFS"], HOLE)
+    ]
+    not_earlier = alike(
+        "length 3", at["start of job 4", "EASY, job 4 longer"], at["start of job 4", "FCFS"], LONGER
+    )
+    claims = [
+        Claim("Job 4 jumps over job 3", earlier),
+        Claim("Had it been longer than 2, it could not have been backfilled", not_earlier),
+    ]
+    return Content(cells, panels, claims, per_row=3)
+
+
+def _figure_6(quick: bool) -> Content:
+    starts = {f"start of job {job}": _start(HEEL, "easy", job, quick) for job in (4, 5, 6, 3)}
+    values = {
+        "reservation of job 3": value_of(HEEL, "easy", "promise-2", quick),
+        **starts,
+        "stolen from job 3": value_of(HEEL, "easy", "stolen-from-head", quick),
+    }
+    panel = _boxes("Runtimes, and estimates of twice as much (dashed)", HEEL, "easy", quick)
+    return Content([Cell(row, "time", value, HEEL) for row, value in values.items()], [panel],
+                   per_row=1)  # fmt: skip
 
 
 def _table_2(quick: bool) -> Content:
@@ -148,6 +213,47 @@ def _figure_4(quick: bool) -> Content:
 
 def _drawn(log: Log, f: float, measure: str, quick: bool, scale: float = 100) -> Value:
     return random(log, f, measure, quick, scale, BACKFILL_SEEDS)
+
+
+BURST = 8  # a day's jobs of CTC arrive in three hours
+BURST_SEEDS = 10
+BURST_STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
+
+
+def _bursty(quick: bool) -> Content:
+    """The experiment that section 3.3 tells of CTC: with bursts of arrivals the L becomes a V."""
+    steps = QUICK_STEPS if quick else BURST_STEPS
+    panels, rises = [], []
+    for measure, (name, scale) in METRICS.items():
+        values = []
+        for f in steps:
+            value = random(CTC, f, measure, quick, scale, BURST_SEEDS)
+            run = value.run._replace(steps=(*value.run.steps, ("burst", float(BURST))))
+            values.append(value._replace(run=run))
+        line = Line("random, 5th to 95th percentile", values, steps, band=True)
+        panels.append(Panel(f"CTC, bursts of {24 // BURST} h: {name}", "f", name, [line]))
+        where, lowest = f"CTC in bursts, {name}", Extreme(values, "min")
+        rises.append(Comparison(f"{where}: drop", lowest, values[0], CTC))
+        rises.append(Comparison(f"{where}: rise", lowest, values[-1], CTC, slack=-0.02))
+    text = "With bursts, CTC first drops and then rises by over 2 % (V shape)"
+    return Content((), panels, [Claim(text, rises)])
+
+
+def _swaps(quick: bool) -> Content:
+    """The argument of section 3.3: a larger F mistakes more short jobs for long ones."""
+    values = {
+        log.label: [workload_value(log, f"swaps-{factor}", quick, 100) for factor in SWAP_FACTORS]
+        for log in LOGS
+    }
+    lines = [Line(label, found, SWAP_FACTORS) for label, found in values.items()]
+    panel = Panel("Neighbours in the wrong order", "F", "% of pairs", lines)
+    grows = [
+        Comparison(f"{log.label}, F = {f} and {g}", a, b, log)
+        for log in LOGS
+        for (f, a), (g, b) in pairwise(zip(SWAP_FACTORS, values[log.label], strict=True))
+    ]
+    text = "The probability that the shorter of two jobs has the longer estimate grows with F"
+    return Content((), [panel], [Claim(text, grows)], per_row=1)
 
 
 def _figure_5(quick: bool) -> Content:
@@ -232,6 +338,8 @@ def _section_4(quick: bool) -> Content:
 
 
 ITEMS = (
+    Item("table-1", "a typical log file", "Section 1", _table_1, exact=True, digits=0),
+    Item("figure-1", "FCFS and backfilling", "Section 2", _figure_1, exact=True, digits=0),
     Item("table-2", "the logs", "Section 1", _table_2, digits=0),
     Item("figure-2", "perfect estimates and their double", "Section 3.2", _figure_2),
     Item("figure-3", "performance as a function of the badness factor, one run each",
@@ -239,7 +347,14 @@ ITEMS = (
     Item("figure-4", "averaging multiple experiments exposes a clear trend", "Section 3.3",
          _figure_4),
     Item("figure-5", "percent of backfilled jobs", "Section 3.3", _figure_5),
+    Item("figure-6", "the heel-and-toe backfilling dynamic", "Section 3.3", _figure_6, exact=True,
+         digits=0),
     Item("figure-7", "impact of the heel-and-toe dynamic", "Section 3.3", _figure_7),
+    Item("swaps", "how often the shorter of two jobs looks longer", "Section 3.3, text", _swaps,
+         note="The pairs are neighbours in order of submission with unlike runtimes."),
+    Item("bursts", "CTC with bursty arrivals", "Section 3.3, text", _bursty,
+         note="The paper does not say how burstiness was introduced. Here all jobs of a day arrive "
+         "in its first three hours, `burst=8`."),
     Item("figure-8", "distributions of runtimes and estimates", "Section 4", _figure_8),
     Item("section-4", "users' and modal estimates against multiples of the runtime", "Section 4",
          _section_4),

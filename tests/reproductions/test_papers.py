@@ -10,6 +10,7 @@ from bfenv.workloads.options import options_of
 from bfenv.workloads.transform import transformed
 from reproductions.item import RUNTIME_FACTOR
 from reproductions.measures import MEASURES, WORKLOAD_MEASURES
+from reproductions.page import render
 from reproductions.papers import PAPERS, find_items, find_paper
 from reproductions.results import Results, printed, read_printed
 from reproductions.rows import plan, run
@@ -42,6 +43,35 @@ def test_printed_values_have_a_place(paper):
         for panel in content.panels:
             places |= {(line.label, str(x)) for line in panel.lines for x in line.x}
         assert printed(paper.name, item.name).keys() <= places, item.name
+
+
+ABSENT = {  # log of a paper: an item with its cells, the policies of which one run is made
+    "SDSC-DS-2004-2.1-cln": ("klusacek-rudova", "table", "SDSC DataStar"),
+    "METACENTRUM-2008": ("klusacek-rudova", "table", "Meta08"),
+    "LLNL-T3D-1996-2": ("zotkin2000", "table-6", "LNL"),
+}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_cells_fill_when_a_log_is_fetched(name, tmp_path, monkeypatch):
+    """Without the log, the page names the command that fetches it; with it, cells have numbers."""
+    paper, item, label = ABSENT[name]
+    (one,) = find_items(find_paper(paper), [item])
+    monkeypatch.setenv("BFENV_TRACES", "")
+    monkeypatch.setenv("BFENV_CACHE", str(tmp_path))
+    assert name in plan([one], tmp_path / "rows").unavailable
+    page = render(find_paper(paper), [one], {})
+    assert f"`bfenv workloads fetch {name}`" in page
+    lines = [f"{i + 1} {i // 2} -1 60 2 -1 -1 2 90 -1 1 1 1 -1 1 1 -1 -1" for i in range(8)]
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / f"{name}.swf").write_text("\n".join(["; MaxProcs: 4", *lines, ""]))
+    planned = plan([one], tmp_path / "rows")
+    assert name not in planned.unavailable
+    (run_made, *_) = [run for run in planned.missing if run.workload == name]
+    found = run(planned._replace(missing=[run_made]), tmp_path / "rows")
+    cells = [cell for cell in one.build(False).cells if cell.column.startswith(label)]
+    assert any(Results(found).number(cell.value) is not None for cell in cells)
+    assert f"`bfenv workloads fetch {name}`" not in render(find_paper(paper), [one], found)
 
 
 def test_items_are_found_by_name():

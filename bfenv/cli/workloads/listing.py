@@ -59,7 +59,7 @@ def _rows() -> list[dict[str, Any]]:
             jobs=log.jobs,
             remarks=log.remarks,
             period=log.period,
-            url=f"{BASE}/{log.folder}/{name}.swf.gz",
+            url=f"{BASE}/{log.folder}/{name}.swf.gz" if log.folder else None,
             terms=log.terms,
             acknowledge=log.acknowledge,
             cite=catalogue.CITE,

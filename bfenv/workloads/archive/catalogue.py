@@ -25,7 +25,7 @@ class Log(NamedTuple):
     """A log of the archive, a line of `catalogue.csv`; None is what could not be established."""
 
     name: str
-    folder: str  # in the archive; its index.html describes the log
+    folder: str | None  # in the archive; its index.html describes the log
     processors: int | None  # for information; a trace takes what the log's header says
     jobs: int | None  # job lines in the file
     period: str
@@ -37,7 +37,7 @@ class Log(NamedTuple):
 
 def _read(line: dict[str, Any]) -> Log:
     numbers = {name: int(line[name]) if line[name] else None for name in ("processors", "jobs")}
-    texts = {name: line[name] or None for name in ("acknowledge", "sha256")}
+    texts = {name: line[name] or None for name in ("folder", "acknowledge", "sha256")}
     return Log(**line | numbers | texts | {"terms": line["terms"] or TERMS})
 
 
@@ -56,6 +56,11 @@ def find_log(name: str) -> Log:
     if short not in logs:
         raise UnknownNameError("log", name, logs)
     return logs[short]
+
+
+def is_archived(name: str) -> bool:
+    """Tell whether the catalogue has a log of this name."""
+    return any(log.name == name for log in CATALOGUE)
 
 
 SUFFIXES = (".swf.gz", ".swf")

@@ -35,6 +35,11 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     if path := locate(log.name) if folder is None else locate_in(Path(folder), log.name):
         return path
     folder = Path(cache_folder() if folder is None else folder)
+    if log.folder is None:
+        raise WorkloadError(
+            f"{log.name} cannot be downloaded, because the archive is not known to have it; ask "
+            f"{log.acknowledge}, and save it as {folder / log.name}.swf.gz"
+        )
     pooch.get_logger().setLevel("WARNING")  # it reports every step
     url = f"{BASE}/{log.folder}/{log.name}.swf.gz"
     try:

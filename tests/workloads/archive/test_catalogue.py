@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import bfenv
 from bfenv.cli import workloads as command
 from bfenv.core.errors import UnknownNameError
-from bfenv.workloads.archive import catalogue
+from bfenv.workloads.archive import catalogue, download
 from bfenv.workloads.archive.catalogue import CATALOGUE, log_folders
 from bfenv.workloads.archive.download import BASE
 from tests.workloads.archive.server import FILE, GZ, KNOWN, NEW, PACKED, TEXT
@@ -23,10 +23,14 @@ SEEN = [log for log in CATALOGUE if log.sha256 or log.name == "METACENTRUM-2009-
 
 
 def test_a_log_is_in_the_catalogue_once_under_a_well_formed_address():
-    assert len({log.name for log in CATALOGUE}) == len(CATALOGUE) == 41
+    assert len({log.name for log in CATALOGUE}) == len(CATALOGUE) == 42
     known = [log.sha256 for log in CATALOGUE if log.sha256]
     assert len(set(known)) == len(known) == 10
+    assert [log.name for log in CATALOGUE if log.folder is None] == ["METACENTRUM-2008"]
     for log in CATALOGUE:
+        if log.folder is None:  # not in the archive, so without its number of an edition
+            assert log.sha256 is None and log.acknowledge
+            continue
         assert re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*-[0-9](\.[0-9]-cln)?", log.name)
         assert re.fullmatch(r"l_[a-z0-9_]+", log.folder)
         assert log.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", log.sha256)
@@ -142,3 +146,12 @@ def test_a_fetch_that_fails_is_an_error_that_the_command_prints(run, server):
     server.status = 404
     assert isinstance(run("fetch", KNOWN).exception, bfenv.BfenvError)
     assert isinstance(run("fetch", "../x").exception, bfenv.BfenvError)
+
+
+def test_a_log_without_an_address_is_asked_of_its_donors(monkeypatch, tmp_path):
+    """The error of `fetch` says why, whom to ask, and where to save the file; the list has none."""
+    monkeypatch.setattr(catalogue, "CATALOGUE", CATALOGUE)
+    with pytest.raises(bfenv.WorkloadError) as caught:
+        download.fetch("METACENTRUM-2008", tmp_path)
+    for part in ("not known to have it", "Dalibor Klusacek", f"{tmp_path}/METACENTRUM-2008.swf.gz"):
+        assert part in str(caught.value)
