@@ -12,6 +12,8 @@ from bfenv.cli.app import run_app
 from bfenv.core.errors import BfenvError
 from bfenv.parallel.shards import read_shard
 from bfenv.parallel.sweep import check_workers
+from reproductions.checklist import NAME as CHECKLIST
+from reproductions.checklist import write_checklist
 from reproductions.item import Item, Paper, Run
 from reproductions.page import grid, judge_items, summary, write_page
 from reproductions.papers import PAPERS, find_items, find_paper
@@ -30,7 +32,9 @@ app = typer.Typer(
 
 @app.command(cls=options.Once)
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of a paper, all, or list.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="Name of a paper, all, list, or checklist.")
+    ],
     items: Annotated[
         list[str] | None,
         typer.Argument(
@@ -51,7 +55,9 @@ def reproduce(
 ) -> None:
     """Recompute a paper's tables and figures, and compare them.
 
-    `list` lists the papers and their items. For a paper, the command writes the page
+    `list` lists the papers and their items. `checklist` writes the page FOLDER/checklist.md, which
+    has every algorithm, parameter, metric, table and figure of the five papers with its place in
+    bfenv. For a paper, the command writes the page
     FOLDER/PAPER.md, with each computed table and figure, the printed numbers and a verdict, and the
     folder FOLDER/PAPER with figures and rows. If you name items, the page has these and any others
     that are complete.
@@ -66,6 +72,12 @@ def reproduce(
       python -m reproductions zotkin2000 table-2 table-9 --quick
       python -m reproductions all --jobs 2 --out docs/reproductions
     """
+    if paper == CHECKLIST:
+        if items:
+            raise BfenvError("checklist takes no items")
+        options.check_output_folder(out)
+        print(write_checklist(out))
+        return
     if paper == LIST:
         if items:
             raise BfenvError("list takes no items")
@@ -84,6 +96,8 @@ def reproduce(
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     for one, found in zip(papers, chosen, strict=True):
         _reproduce(one, found, out, quick, shard=part, **workers)
+    if paper == ALL:
+        print(write_checklist(out))
 
 
 def _reproduce(paper: Paper, items: Sequence[Item], out: Path, quick: bool, **where: Any) -> None:

@@ -172,6 +172,11 @@ class Content(NamedTuple):
         return single + [v for one in found if isinstance(one, Extreme | Pair) for v in one.values]
 
 
+def label_of(name: str) -> str:
+    """Return the name of an item as its paper writes it, like "Figure B.1"."""
+    return name[0].upper() + name[1:].replace("-", " ")
+
+
 @dataclass(frozen=True)
 class Item:
     """A table or figure of a paper, and the rules of its verdict."""
@@ -192,7 +197,7 @@ class Item:
     @property
     def heading(self) -> str:
         """Return the name and the title, like "Table 2: average slowdown"."""
-        return f"{self.name.replace('-', ' ').capitalize()}: {self.title}"
+        return f"{label_of(self.name)}: {self.title}"
 
 
 @dataclass(frozen=True)
