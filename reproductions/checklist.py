@@ -115,12 +115,10 @@ TSAFRIR = (
           "bfenv.workloads.models.simple_estimates:swap_probability"),
     Entry("Section 3.3", "burstiness", "workload", "lublin:jobs=300,burst=8,burst_period=12h"),
     Entry("Section 4", "the modal model", "workload", "lublin:jobs=300,estimates=tsafrir"),
-    Entry("Section 4", "number and share of the popular values", "function",
-          "bfenv.workloads.models.modal_estimates:tsafrir"),
     Entry("Section 4", "share of the jobs at the maximum", "workload",
-          "sud:jobs=300,estimates=tsafrir,emax_share=0.5"),
-    Entry("Section 4", "20 values, 90 % of the jobs", "workload",
-          "sud:jobs=300,estimates=tsafrir,popular_values=20,popular_share=0.9"),
+          "lublin:jobs=300,emax_share=0.5"),
+    Entry("Section 4", "how many values serve 90 % of the jobs", "workload",
+          "lublin:jobs=300,popular_values=15,popular_share=0.9"),
     Entry("Section 4, by its reference 23", "repetition of a user's estimates", "function",
           "bfenv.workloads.models.modal_estimates:repeated"),
 )  # fmt: skip
@@ -128,7 +126,7 @@ LAWSON = (
     Entry("Figure 2", "multiple-queue backfilling", "policy", "multiqueue"),
     Entry("Section 3", "single-queue backfilling with speculation", "policy", "easy-speculative"),
     Entry("Section 2.1, equation 1", "bounds of the queues", "policy",
-          'multiqueue(bounds="1000 10000")'),
+          "multiqueue(bounds=(1000, 10000))"),
     Entry("Section 2.1", "speculative execution: length of a trial", "policy",
           "multiqueue(speculation=180)"),
     Entry("Section 2.1", "trials in EASY", "policy", "easy(trial=180, trial_above=1000)"),
@@ -188,6 +186,8 @@ SHMUELI = (
     Entry("Chapter 5", "LOS with several reservations", "policy", "los(reservations=2)"),
     Entry("Chapter 5", "a threshold on the utilization", "policy", "los(threshold=0.9)"),
     Entry("Algorithm 8", "EASY backfilling", "policy", "easy"),
+    Entry("Algorithm 8", "its one reservation, in the environment", "environment",
+          "reservations=1"),
     Entry("Algorithm 9", "conservative backfilling", "policy", "conservative"),
 )  # fmt: skip
 ENTRIES: Mapping[str, tuple[Entry, ...]] = MappingProxyType(

@@ -8,7 +8,7 @@ import pytest
 import bfenv
 from bfenv import cli
 from bfenv.analysis import summarize
-from bfenv.core.names import import_object
+from bfenv.core.names import import_object, read_value
 from reproductions.checklist import CONTENTS, ENTRIES, KINDS, Entry, place_of, render
 from reproductions.item import Item
 from reproductions.papers import PAPERS
@@ -80,8 +80,8 @@ def test_command(name, monkeypatch, capsys):
 def test_setting(name):
     """Every setting makes an environment."""
     setting, _, value = name.partition("=")
-    read = {"None": None, "True": True}.get(value, value.strip("'\""))
-    bfenv.BackfillEnv("lublin:jobs=2000,procs=16", **{setting: read}).reset(seed=0)
+    chosen = {setting: read_value(value)}
+    bfenv.BackfillEnv("lublin:jobs=2000,procs=16", **chosen).reset(seed=0)
 
 
 @pytest.mark.parametrize("paper", CONTENTS)

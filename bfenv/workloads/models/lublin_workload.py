@@ -28,6 +28,8 @@ def lublin(
     estimates: str = "tsafrir",
     emax: Seconds = modal_estimates.USUAL_EMAX,
     emax_share: float | None = None,
+    popular_values: int = modal_estimates.HEAD,
+    popular_share: float = modal_estimates.HEAD_PERCENT / 100,
     factor: float | None = None,
     exact_share: float | None = None,
     typed: bool = False,
@@ -53,6 +55,8 @@ def lublin(
             Lublin-Feitelson model.
         emax: Longest modal estimate, in seconds. Longer runtimes are cut to it.
         emax_share: Share of the jobs whose modal estimate is `emax`.
+        popular_values: Number of popular modal estimates.
+        popular_share: Share of the jobs whose modal estimate is a popular one.
         factor, exact_share: Parameters of the other models of estimates.
         typed: Mix interactive and batch jobs, each with parameters of their own.
         start_hour: Hour of the day at which the sample begins, 0 to 23.
@@ -82,7 +86,12 @@ def lublin(
         check_load("load", load)
     check_integer("lublin: emax", emax, 1, LONGEST_EMAX, error=WorkloadError)
     modal = estimates in MODAL
-    changed = {"emax": emax != modal_estimates.USUAL_EMAX, "emax_share": emax_share is not None}
+    changed = {
+        "emax": emax != modal_estimates.USUAL_EMAX,
+        "emax_share": emax_share is not None,
+        "popular_values": popular_values != modal_estimates.HEAD,
+        "popular_share": popular_share != modal_estimates.HEAD_PERCENT / 100,
+    }
     for option, is_changed in changed.items():
         if is_changed and not modal:
             raise WorkloadError(f"lublin: estimates={estimates} takes no {option}")
@@ -101,7 +110,10 @@ def lublin(
     if modal:
         if jobs < modal_estimates.FEWEST_JOBS:  # estimates of a long sample are cut to a short one
             runtime = np.concatenate([runtime, draw(LONG - jobs).runtime])
-        estimate = modal_estimates.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
+        estimate = modal_estimates.tsafrir(
+            runtime, rng, emax=emax, emax_share=emax_share, popular_values=popular_values,
+            popular_share=popular_share,
+        )  # fmt: skip
     trace = make_trace(
         sample.submit - sample.submit[0],
         sample.size,

@@ -132,6 +132,8 @@ def test_start_hour(hour):
         ({"seed": -1}, ["seed", "-1"]),
         ({"estimates": "exact", "emax": 36_000}, ["exact", "emax"]),
         ({"estimates": "exact", "emax_share": 0.1}, ["exact", "emax_share"]),
+        ({"estimates": "exact", "popular_values": 9}, ["exact", "popular_values"]),
+        ({"popular_values": 0}, ["popular_values", "0"]),
         ({"jobs": 300, "factor": 2}, ["tsafrir", "factor"]),
         ({"jobs": 300, "estimates": "deterministic"}, ["deterministic", "factor"]),
         ({"p_serial": 0.9}, ["p_serial=0.9", "p_pow2=0.576"]),
