@@ -3,60 +3,71 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One worker more than cores: many tests wait for processes they have started.
 WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
-SOURCES := $(shell find bfenv baselines agents -name '*.py')
+# Tests start hundreds of processes; with bytecode on disk, each starts faster.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
+PACKAGES := packages/bfenv-site packages/bfenv-judge packages/bfenv-lab
+SOURCES := $(shell find bfenv baselines agents $(PACKAGES) -name '*.py' -not -path '*/tests/*')
+# Extras that tests need. The distributions are installed from here, so the extras of their names are not.
+SITE := --editable "packages/bfenv-site[parquet,plot,when]"
+JUDGE := --editable "packages/bfenv-judge[video]"
+LAB := --editable packages/bfenv-lab
 
-.PHONY: demo test slow thorough sample quick oldest clients lint bounds coverage docs links pictures wheel clean
+.PHONY: demo test test-site test-judge test-lab test-all thorough sample quick oldest clients lint bounds coverage \
+	docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
-test: .venv/all  ## nine tenths of the tests, with a third of hypothesis' examples; five minutes on two cores
-	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
-		-m "not (slow or thorough) and (not uncompiled or logs)"
+test: .venv/test  ## the tests of bfenv, with a third of hypothesis' examples
+	$(PYTEST) -m "not thorough" tests
 
-slow: .venv/all  ## the others: those of tests/slow.txt, and small cases of many settings; after make test, nine minutes
-	@# Compiled, each of many settings would take longer to compile than to run; the sample does that.
-	@# numpy warns of the undefined values that scores may have, and compiled code does not.
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) -q -W ignore::RuntimeWarning \
-		-m "uncompiled and not (thorough or logs)" tests/envs tests/agents tests/players/test_mirror.py \
-		tests/leaderboard/test_agent_schedule.py
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
-		-m "slow and not thorough and (not uncompiled or logs)"
+test-site: .venv/site  ## the tests of bfenv-site
+	$(PYTEST) -m "not thorough" packages/bfenv-site/tests
 
-thorough: .venv/all  ## every test, with all examples; half an hour on two cores
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 --hypothesis-profile thorough
+test-judge: .venv/judge  ## the tests of bfenv-judge
+	$(PYTEST) -m "not thorough" packages/bfenv-judge/tests
 
-sample: .venv/all  ## some of what only `make thorough` runs, others for each SEED
-	$(BIN)/python -m pytest -n $(WORKERS) -q -m "thorough or uncompiled" \
-		--hypothesis-profile thorough --sample 12 --sample-seed "$(SEED)"
+test-lab: .venv/lab  ## the tests of bfenv-lab
+	$(PYTEST) -m "not thorough" packages/bfenv-lab/tests
 
-quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
-	$(BIN)/python -m pytest -n auto -q \
-		-m "not (slow or thorough or torch or browser or logs or dask)" -k "not fuzz" \
+test-all: test test-site test-judge test-lab  ## the tests of all four
+
+thorough: .venv/all  ## every test of all four, with all examples; half an hour on two cores
+	$(PYTEST) --hypothesis-profile thorough tests
+	for package in $(PACKAGES); do $(PYTEST) --hypothesis-profile thorough $$package/tests || exit 1; done
+
+sample: .venv/test  ## some of what only `make thorough` runs, others for each SEED
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m thorough \
+		--hypothesis-profile thorough --sample 12 --sample-seed "$(SEED)" tests
+
+quick: .venv/test  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
+	$(BIN)/python -m pytest -n auto -q -m "not (thorough or torch or browser or logs or dask)" \
 		tests/core tests/workloads tests/analysis tests/baselines/test_easy.py tests/baselines/test_scenarios.py
 
 oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependencies that are allowed
 	BFENV_CACHE=$(abspath .venv/oldest/cache) .venv/oldest/bin/python -m pytest -n auto -q -p no:cacheprovider \
-		-m "not (slow or thorough or logs)" --ignore tests/core/test_outages.py tests/core \
+		-m "not (thorough or logs)" --ignore tests/core/test_outages.py tests/core \
 		tests/baselines/test_easy.py tests/envs/test_episode_source.py tests/cli/test_options.py
 
 clients: .venv/clients  ## the scripts of docs/third_party.md with pinned libraries; one that is not installed is an error
 	BFENV_CACHE=$${BFENV_CACHE:-$(abspath .venv/clients/cache)} .venv/clients/bin/python -m pytest -n auto -q \
 		-p no:cacheprovider --no-skips --durations 5 tests/third_party -k "test_page or torch"
 
-lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
+lint: .venv/all .venv/installed  ## style, types, and imports between the rooms and the distributions
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd .venv/installed && PYTHONPATH=../.. ../bin/lint-imports --no-cache --config ../../pyproject.toml
 	cd .venv/installed && MYPYPATH=../.. ../bin/mypy --config-file ../../pyproject.toml \
-		-p bfenv -p benchmarks -p reproductions
+		-p bfenv -p bfenv_site -p bfenv_judge -p bfenv_lab -p benchmarks -p reproductions
 	cd .venv && MYPYPATH=installed bin/mypy --config-file= --strict --follow-imports=silent \
 		../tests/typing_client.py
 
-bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q -m "not thorough" tests/core \
-		tests/baselines tests/envs tests/analysis tests/agents tests/players tests/reproductions tests/testing
+bounds: .venv/all  ## the tests of kernels, compiled, with an error where an index is outside of its array
+	BFENV_COMPILE=now NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q -m "not thorough" tests/core \
+		tests/baselines tests/envs tests/analysis tests/agents tests/testing
+	for room in site/tests/slurm site/tests/futures judge/tests lab/tests; do \
+		BFENV_COMPILE=now NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q -m "not thorough" \
+		packages/bfenv-$$room || exit 1; done
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's
@@ -68,22 +79,22 @@ coverage: .venv/all  ## lines of the kernels that the small scenarios reach, unc
 		tests/core tests/baselines
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
-docs: .venv/docs  ## the documentation site, docs/_build/html/index.html; warnings are errors
+docs: .venv/all  ## the documentation site, docs/_build/html/index.html; warnings are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees $(SPHINX) docs docs/_build/html
 	$(BIN)/python -m pytest -q tests/docs/check_site.py
 
-links: .venv/docs  ## the addresses outside of the site, listed and not fetched
+links: .venv/all  ## the addresses outside of the site, listed and not fetched
 	@grep -rhoE "https?://[^] )>\"']+" README.md CONTRIBUTING.md docs --include='*.md' --exclude-dir=_build | sort | uniq -c
 
 pictures: .venv/all  ## those of the README and of the environment, docs/pictures
 	$(BIN)/python docs/site/pictures.py
 
-wheel: .venv/all
-	rm -rf build
-	$(BIN)/python -m build
+wheel: .venv/all  ## the wheels of all four
+	rm -rf build packages/*/build
+	for package in . $(PACKAGES); do $(BIN)/python -m build --outdir dist $$package || exit 1; done
 
 clean:
-	rm -rf .venv build dist docs/_build docs/gallery docs/generated
+	rm -rf .venv build dist docs/_build docs/gallery docs/generated packages/*/build packages/*/*.egg-info
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -91,15 +102,25 @@ clean:
 	touch $@
 
 # torch first and pinned: an unpinned one may bring several GB for a GPU that is not there
-.venv/docs: .venv/core
-	$(BIN)/python -m pip install --quiet torch==2.13.0
-	$(BIN)/python -m pip install --quiet --editable ".[agents,docs]"
-	touch $@
-
-.venv/all: .venv/core
+.venv/test: .venv/core
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[agents,dev]"
-	touch $@ .venv/docs
+	touch $@
+
+.venv/site: .venv/test packages/bfenv-site/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . $(SITE)
+	touch $@
+
+.venv/judge: .venv/test packages/bfenv-judge/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . $(JUDGE)
+	touch $@
+
+.venv/lab: .venv/test packages/bfenv-lab/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . $(LAB)
+	touch $@
+
+.venv/all: .venv/site .venv/judge .venv/lab
+	touch $@
 
 .venv/oldest: pyproject.toml
 	$(PYTHON) -m venv $@
@@ -116,9 +137,9 @@ clean:
 		pytest pytest-xdist hypothesis
 	touch $@
 
-# Tools that read sources do not follow an editable install: give them the package as it is installed.
+# Tools that read sources do not follow an editable install: give them the packages as they are installed.
 .venv/installed: .venv/all $(SOURCES)
-	rm -rf build $@
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $@ .
-	rm -rf build
+	rm -rf build packages/*/build $@
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $@ . $(PACKAGES:%=./%)
+	rm -rf build packages/*/build
 	touch $@

@@ -30,11 +30,35 @@ def files():
     return [file for room in ROOMS.values() for file in room.rglob("*.py")]
 
 
-def test_an_upward_import_is_found(installed, tmp_path):
+@pytest.mark.parametrize(
+    ("file", "module", "message"),
+    [
+        (
+            "bfenv/core/errors.py",
+            "bfenv.workloads.load",
+            "bfenv.core is not allowed to import bfenv",
+        ),
+        (
+            "bfenv/cli/app.py",
+            "bfenv_site.defaults",
+            "bfenv.cli is not allowed to import bfenv_site",
+        ),
+        (
+            "bfenv_site/defaults.py",
+            "bfenv_judge.bounds",
+            "bfenv_site is not allowed to import bfenv_",
+        ),
+        ("bfenv_lab/search/trees.py", "bfenv_lab.cli", "bfenv_lab.search is not allowed to import"),
+    ],
+)
+def test_an_upward_import_is_found(installed, tmp_path, file, module, message):
     """The check of imports, which `make lint` runs on the code as it is, can fail."""
+    for package in ("bfenv_site", "bfenv_judge", "bfenv_lab"):
+        pytest.importorskip(package)
+        shutil.copytree(ROOT / "packages" / package.replace("_", "-") / package, tmp_path / package)
     shutil.copytree(installed / "bfenv", tmp_path / "bfenv")
-    errors = tmp_path / "bfenv" / "core" / "errors.py"
-    errors.write_text(errors.read_text() + "import bfenv.workloads.load\n")
+    changed = tmp_path / file
+    changed.write_text(changed.read_text() + f"import {module}\n")
     command = [Path(sys.executable).parent / "lint-imports", "--no-cache", "--config"]
     result = subprocess.run(
         [*command, ROOT / "pyproject.toml"],
@@ -44,7 +68,7 @@ def test_an_upward_import_is_found(installed, tmp_path):
         text=True,
     )
     assert result.returncode == 1, result.stdout
-    assert "bfenv.core is not allowed to import bfenv.workloads" in result.stdout
+    assert message in result.stdout
 
 
 def circles(graph) -> list[set[str]]:

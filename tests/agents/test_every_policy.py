@@ -31,7 +31,6 @@ VARIANTS = (
     'slurm(parameters="bf_max_job_user=1,bf_window=60")',
 )  # fmt: skip
 REGISTERED = [name for name, policy in baselines.ALL.items() if not policy.trials]
-pytestmark = pytest.mark.uncompiled
 every_policy = pytest.mark.parametrize("policy", [*REGISTERED, *VARIANTS])
 SETTINGS = {
     "window": [1, 2, 5, 16, 64],

@@ -151,7 +151,6 @@ def test_damaged(tmp_path):
 TRACE = "lublin:procs=64,jobs=200,seed=9,load=0.9"
 
 
-@pytest.mark.uncompiled
 def test_same_schedule() -> None:
     """As a policy, a network makes the schedule that it makes as an agent."""
     name, trace = "agent:network", bfenv.load_workload(TRACE)
@@ -163,7 +162,6 @@ def test_same_schedule() -> None:
         assert np.array_equal(getattr(schedule, column), getattr(agent, column))
 
 
-@pytest.mark.uncompiled
 def test_elsewhere() -> None:
     """It can be sent to another process, and runs there."""
     policy = pickle.loads(pickle.dumps(bfenv.find_policy("agent:network")))
@@ -189,7 +187,6 @@ def test_leaderboard() -> None:
     assert rows == plan_rows(suite, ["easy"], ["agent:network"])
 
 
-@pytest.mark.uncompiled
 def test_no_passes() -> None:
     """Whatever needs single passes of a policy says that a network has none."""
     with pytest.raises(PolicyError, match="acts in the environment"):

@@ -101,7 +101,6 @@ CHOICES = [
 ]
 
 
-@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     ("policy", "options"),
     [

@@ -10,8 +10,6 @@ from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 from tests.envs.test_vector import same
 
-pytestmark = pytest.mark.uncompiled
-
 TRACES = st.tuples(  # numbers of outages of the first are often jobs of the second
     small_traces(jobs=3, outages=True),
     small_traces(jobs=9, outages=True) | small_traces(jobs=6, requested_starts=True),

@@ -14,8 +14,6 @@ from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 
-pytestmark = pytest.mark.uncompiled
-
 CROWD = transformed(bfenv.load_workload("lublin:procs=16,jobs=220,seed=5"), load=1.4)
 CHOSEN = {"window": 220, "reservations": "chosen", "idle": "every_pass"}
 

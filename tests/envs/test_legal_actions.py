@@ -1,7 +1,6 @@
 """The mask: what the guard of reservations leaves legal."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +11,6 @@ from bfenv.envs.features import JOB_BEFORE_SHADOW, JOB_FITS, JOB_HEAD, JOB_WITHI
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles import machine as naive
-
-pytestmark = pytest.mark.uncompiled
 
 
 @given(small_traces(jobs=8, requested_starts=True), st.sampled_from(["all", 0, 1, 2, 3, 4]))

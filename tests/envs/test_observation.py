@@ -33,8 +33,6 @@ from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
 
-pytestmark = pytest.mark.uncompiled
-
 
 def named(features, values):
     return {f.name: float(v) for f, v in zip(features, values, strict=True)}

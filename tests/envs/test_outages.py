@@ -23,8 +23,6 @@ from tests.envs.playing import play, whole
 from tests.envs.test_snapshot import crowd as busy
 from tests.oracles import outages as naive
 
-pytestmark = pytest.mark.uncompiled
-
 TRACES = small_traces(jobs=10, outages=True)
 SKIPPED = bfenv.make_trace(  # behind job 3, job 4 is skipped first and does not fit later
     [0] * 8, [1, 1, 1, 2, 4, 1, 1, 1], [1, 1, 1, 2, 2, 1, 1, 1], 6,

@@ -14,8 +14,6 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs import snapshot as module
 from bfenv.envs.batch_state import LAST_SLOWDOWN
 
-pytestmark = pytest.mark.uncompiled
-
 SHORT = {"warmup_jobs": 20, "episode_jobs": 60, "window": 16}
 
 

@@ -13,8 +13,6 @@ from bfenv.envs.features import QUEUE, TRIAL
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
-pytestmark = pytest.mark.uncompiled
-
 
 def test_by_hand():
     """A trial of 2 s: job 0 is killed and ends later, job 1 ends on trial."""

@@ -13,8 +13,6 @@ from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
-pytestmark = pytest.mark.uncompiled
-
 
 def test_by_hand():
     """Three jobs on two processors, truncated when one runs and two wait."""

@@ -15,8 +15,6 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.vector import BackfillVectorEnv
 from tests.envs.test_outages import crowd
 
-pytestmark = pytest.mark.uncompiled
-
 SHORT = {"window": 8, "episode_jobs": 12, "warmup_jobs": 20}
 
 

@@ -16,8 +16,6 @@ from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.warm_up import ReferenceTotals, start_times
 from tests.conftest import small_traces
 
-pytestmark = pytest.mark.uncompiled
-
 SHORT = {"warmup_jobs": 60, "episode_jobs": 30}
 
 

@@ -22,8 +22,6 @@ from tests.conftest import small_traces
 from tests.envs.playing import FREE, play, whole
 from tests.oracles.user_history import quantities
 
-pytestmark = pytest.mark.uncompiled
-
 FUNCTIONS = {
     "log": np.log,
     "exp": np.exp,

@@ -8,8 +8,6 @@ from bfenv.leaderboard.make_row import agent_schedule
 from tests.leaderboard import sample_agents
 from tests.leaderboard.suites import SAMPLES
 
-pytestmark = pytest.mark.uncompiled
-
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 
 

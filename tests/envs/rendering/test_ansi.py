@@ -13,8 +13,6 @@ from bfenv.envs.rendering.snapshot import take_snapshot
 from tests.envs.playing import whole
 from tests.envs.rendering.scene import SMALL, at_20, crowd, lines_of, small
 
-pytestmark = pytest.mark.uncompiled
-
 
 def test_lines():
     """The screen shows clock, machine, head, queue and episode."""

@@ -16,8 +16,6 @@ from bfenv.envs.rendering.snapshot import horizon, take_snapshot
 from tests.envs.playing import FREE, whole
 from tests.envs.rendering.scene import at_20, crowd, small
 
-pytestmark = pytest.mark.uncompiled
-
 
 def test_size():
     """A frame is an image of constant size."""

@@ -17,8 +17,6 @@ from bfenv_judge.players.mirror import Mirror
 from bfenv_judge.players.remote_policy import Flags, player_policy, policy_of
 from judge_helpers.programs import QUICK, few_jobs
 
-pytestmark = pytest.mark.uncompiled
-
 
 class LocalPlayer:
     """A player in this process; its messages go through frames or JSON all the same."""
