@@ -183,7 +183,7 @@ def _on_traces(
     errors = [row.error for row in rows if not row.ok]
     complete = [row for row in rows if row.ok]
     if complete and format not in show.DATA:
-        _show_traces(complete, workloads, cases[0].trace(), is_several, metrics, tau, format)
+        _show_traces(complete, workloads, cases[0].trace(), is_several, split, metrics, tau, format)
     elif complete or format is Format.json:
         show.rows([row.flat() for row in complete], format)
     elif not errors:
@@ -202,6 +202,7 @@ def _show_traces(
     workloads: Sequence[str],
     trace: "Trace",
     is_several: bool,
+    split: str | None,
     metrics: Sequence[str],
     tau: int,
     format: Format,
@@ -212,7 +213,8 @@ def _show_traces(
     from bfenv.workloads.logs.cleaning import left_out_text
 
     if is_several:
-        show_policies.over_workloads(rows, format)
+        seeds = len({row.seed for row in rows})
+        show_policies.over_workloads(rows, format, split, seeds)
         return
     show_policies.check_metrics([row.flat() for row in rows], metrics)
     show_policies.comparison(rows, format, metrics, tau)

@@ -231,9 +231,29 @@ def table(
         prose(f"{note}\n")
 
 
+def latex_table(
+    columns: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    below: Sequence[Sequence[str]],
+    title: str,
+    note: str,
+) -> None:
+    """Print a table in LaTeX whose lines have a small line below them.
+
+    * `columns`: the headings; the first column holds words, the others numbers.
+    * `lines`: the cells of each line.
+    * `below`: what stands below each cell; "" for nothing.
+    * `title`, `note`: the caption, and text below the table.
+    """
+    lines, below = (
+        [[printable(cell) for cell in line] for line in part] for part in (lines, below)
+    )
+    print(_latex(columns, lines, len(columns) - 1, printable(title), printable(note), True, below))
+
+
 def _latex(
     columns: Sequence[str], lines: Sequence[Sequence[str]], numbers: int, title: str, note: str,
-    ranked: bool,
+    ranked: bool, below: Sequence[Sequence[str]] = (),
 ) -> str:  # fmt: skip
     """Return a table in LaTeX; a line with a mark of starvation is never the best."""
     words = len(columns) - numbers
@@ -245,12 +265,21 @@ def _latex(
             for line in lines
         ]
         fair = [x for x, is_marked in zip(values, starves, strict=True) if not is_marked]
-        is_ranked = ranked and i >= words and any(one in heading for one in LESS_IS_BETTER)
+        is_ranked = ranked and i >= words
+        is_ranked &= bool(below) or any(one in heading for one in LESS_IS_BETTER)
         if is_ranked and min(fair, default=math.inf) < math.inf and "interval" not in heading:
             for k, value in enumerate(values):
                 if value == min(fair) and not starves[k]:
                     body[k][i] = rf"\textbf{{{body[k][i]}}}"
     rows = [" & ".join(line) + r" \\" for line in body]
+    if below:
+        small = [
+            " & ".join(rf"{{\scriptsize {cell.translate(LATEX)}}}" if cell else "" for cell in line)
+            for line in below
+        ]
+        rows = [
+            part for row, line in zip(rows, small, strict=True) for part in (row, rf"{line} \\")
+        ]
     head = " & ".join(one.translate(LATEX) for one in columns) + r" \\"
     return "\n".join(
         [
@@ -258,7 +287,8 @@ def _latex(
             rf"\caption{{{title.translate(LATEX)}}}",
             rf"\begin{{tabular}}{{{'l' * words}{'r' * numbers}}}", r"\toprule", head,
             r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
-            *(f"% {one}" for one in note.splitlines()), r"\end{table}",
+            *(rf"\par{{\footnotesize {line.translate(LATEX)}}}" for line in note.splitlines()),
+            r"\end{table}",
         ]
     )  # fmt: skip
 

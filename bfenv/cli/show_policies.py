@@ -1,5 +1,6 @@
 """How the metrics of policies on one workload are printed."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,8 +26,10 @@ COLUMNS = (
     "run",
 )  # fmt: skip
 WAITS = ("mean_wait", "p95_wait", "max_wait")
+SLOWDOWN = "mean_bounded_slowdown"
+YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
-METRICS = ("mean_bounded_slowdown", *WAITS, "utilization", "seconds")
+METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
 MARK = "*"  # marks a policy that starves jobs
 MARK_MEANING = f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
 LOGGED_MEANING = "logged is not judged: in a log, jobs also wait for what is not simulated"
@@ -144,39 +147,73 @@ def table_by_division(
     )  # fmt: skip
 
 
-def over_workloads(rows: Sequence[Row], format: Format) -> None:
-    """Print each policy's slowdown on each workload, and ratios to EASY's over all."""
+def over_workloads(
+    rows: Sequence[Row], format: Format, split: str | None = None, seeds: int = 1
+) -> None:
+    """Print each policy's slowdown on each workload, and ratios to EASY's over all.
+
+    Intervals have columns of their own, but in LaTeX stand below the numbers in a small line.
+    `split` and `seeds` are what the rows were made with, for the caption.
+    """
     from bfenv.evaluation.summary import summarize
     from bfenv.leaderboard.report.ranking import interval_text
     from bfenv.leaderboard.standings import rank_policies
 
     names = list(dict.fromkeys(row.workload for row in rows))
     found = {name: {one.policy: one for one in summarize(rows, name)} for name in names}
-    lines = []
+    lines, intervals = [], []
     for standing in rank_policies(rows):
-        cells = [standing.policy + MARK * standing.starves]
+        numbers, ends_of = [], []
         for name in names:
-            one = found[name].get(standing.policy)
-            versus = one and one.versus["mean_bounded_slowdown"]
+            summary = found[name].get(standing.policy)
+            versus = summary and summary.versus["mean_bounded_slowdown"]
             ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
-            cells.append(fmt.slowdown(one.metrics["mean_bounded_slowdown"] if one else None))
-            cells.append(" to ".join(ends) if standing.policy != REFERENCE else "")
-        cells += [fmt.ratio(standing.ratio), interval_text(standing)]
-        cells.append(fmt.ratio(standing.longest_ratio))
-        lines.append(cells)
+            numbers.append(fmt.slowdown(summary.metrics[SLOWDOWN] if summary else None))
+            ends_of.append(" to ".join(ends) if standing.policy != REFERENCE else "")
+        numbers += [fmt.ratio(standing.ratio), fmt.ratio(standing.longest_ratio)]
+        lines.append([standing.policy + MARK * standing.starves, *numbers])
+        intervals.append(["", *ends_of, interval_text(standing), ""])
+    is_judged = any(row.policy == REFERENCE for row in rows)
+    note = MARK_MEANING if is_judged else NOT_JUDGED
+    title = "Mean bounded slowdown, and ratios to EASY's over all workloads"
+    if format is Format.latex:
+        where = f" of the split {split}" if split else ""
+        means = f", means of {seeds} seeds" if seeds > 1 else ""
+        show.latex_table(
+            ["policy", *short_names(names), "slowdown / EASY's", "longest wait / EASY's"],
+            lines,
+            intervals,
+            f"Mean bounded slowdown{where}{means}. Below it, the 95 % interval of the difference "
+            "from EASY's, job by job. The last two columns are over all workloads.",
+            note,
+        )
+        return
+    whole = [
+        [line[0], *(cell for pair in zip(line[1:-1], interval[1:-1], strict=True) for cell in pair),
+         line[-1]]
+        for line, interval in zip(lines, intervals, strict=True)
+    ]  # fmt: skip
     headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
     over_all = ("slowdown\n/ EASY's", "95 %\ninterval", "longest wait\n/ EASY's")
-    is_judged = any(row.policy == REFERENCE for row in rows)
     show.table(
         ["policy", *headings, *over_all],
-        lines,
+        whole,
         format,
         numbers=2 * len(names) + 3,
         whole_names=1,
-        title="Mean bounded slowdown, and ratios to EASY's over all workloads",
-        note=MARK_MEANING if is_judged else NOT_JUDGED,
+        title=title,
+        note=note,
         ranked=True,
     )
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names of workloads without year, version and jobs, as papers write them.
+
+    Names that would then be equal stay as they are.
+    """
+    short = [YEAR.sub("", name.partition("[")[0]) for name in names]
+    return short if len(set(short)) == len(short) else list(names)
 
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:

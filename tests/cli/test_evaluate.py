@@ -4,10 +4,14 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
 
 import numpy as np
+import pytest
 
 import bfenv
+from bfenv.cli.show_policies import short_names
 from tests.site_log import write_site
 
 
@@ -117,11 +121,37 @@ def test_several_workloads(run):
     expected = bfenv.metrics(bfenv.simulate(trace, "easy-sjf"))
     assert rows[trace.name, "easy-sjf"]["mean_wait"] == expected["mean_wait"]
     _, out, _ = run("evaluate", *options, "-f", "latex")
-    lines = {line.split(" & ")[0].rstrip("*"): line for line in out.splitlines() if " & " in line}
-    assert set(lines) == {"policy", "easy", "easy-sjf"}
+    table = [line for line in out.splitlines() if " & " in line]
+    lines = {line.split(" & ")[0].rstrip("*"): line for line in table}
+    assert set(lines) == {"policy", "easy", "easy-sjf", ""}
     own = f"{expected['mean_bounded_slowdown']:,.2f}"
     assert own in lines["easy-sjf"] and lines["easy-sjf"].endswith(r"\\")
-    assert r"\toprule" in out and r"95 \% interval" in lines["policy"]
+    assert {line.count("&") for line in table} == {4}  # one column for each workload
+    below = table[table.index(lines["easy-sjf"]) + 1]
+    assert below.startswith(" & {\\scriptsize ") and " to " in below
+    assert r"\toprule" in out and "of the split test. Below it" in out
+
+
+def test_short_names():
+    """A workload is called as papers call it, unless two would then have one name."""
+    names = ["KTH-SP2-1996-2.1-cln[16189:28467]", "SDSC-SP2-1998-4.2-cln", "lublin"]
+    assert short_names(names) == ["KTH-SP2", "SDSC-SP2", "lublin"]
+    twins = ["KTH-SP2-1996-2.1-cln[0:9]", "KTH-SP2-1996-2.1-cln[9:18]"]
+    assert short_names(twins) == twins
+
+
+def test_latex_compiles(run, tmp_path):
+    """pdflatex makes a page of each table that is printed for it."""
+    pdflatex = shutil.which("pdflatex")
+    if pdflatex is None:
+        pytest.skip("pdflatex is not installed")
+    given = ("-w", "lublin:jobs=100", "-w", "lublin:jobs=100,seed=1", "-p", "easy", "-p", "fcfs")
+    tables = [run("evaluate", *options, "-f", "latex")[1] for options in (given, given[2:])]
+    document = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}"
+    (tmp_path / "a.tex").write_text("\n".join([document, *tables, "\\end{document}"]))
+    command = [pdflatex, "-halt-on-error", "-interaction=nonstopmode", "a.tex"]
+    compiled = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stdout[-2000:]
 
 
 def test_expression(run):
