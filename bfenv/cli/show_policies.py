@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from bfenv.core.text import counted
 from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
 from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE, starving
+from bfenv.evaluation.summary import MARK, REFERENCE, starving
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
@@ -30,7 +31,6 @@ SLOWDOWN = "mean_bounded_slowdown"
 YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
 METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
-MARK = "*"  # marks a policy that starves jobs
 MARK_MEANING = f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
 LOGGED_MEANING = "logged is not judged: in a log, jobs also wait for what is not simulated"
 NOT_JUDGED = f"starvation is not judged, because {REFERENCE} is not among the policies"
@@ -170,9 +170,10 @@ def over_workloads(
             ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
             numbers.append(fmt.slowdown(summary.metrics[SLOWDOWN] if summary else None))
             ends_of.append(" to ".join(ends) if standing.policy != REFERENCE else "")
-        numbers += [fmt.ratio(standing.ratio), fmt.ratio(standing.longest_ratio)]
+        over_easy = standing.penalized, standing.ratio, standing.longest_ratio
+        numbers += map(fmt.ratio, over_easy)
         lines.append([standing.policy + MARK * standing.starves, *numbers])
-        intervals.append(["", *ends_of, interval_text(standing), ""])
+        intervals.append(["", *ends_of, interval_text(standing), "", ""])
     is_judged = any(row.policy == REFERENCE for row in rows)
     note = MARK_MEANING if is_judged else NOT_JUDGED
     title = "Mean bounded slowdown, and ratios to EASY's over all workloads"
@@ -180,26 +181,33 @@ def over_workloads(
         where = f" of the split {split}" if split else ""
         means = f", means of {seeds} seeds" if seeds > 1 else ""
         show.latex_table(
-            ["policy", *short_names(names), "slowdown / EASY's", "longest wait / EASY's"],
+            [
+                "policy",
+                *short_names(names),
+                "penalized slowdown",
+                "slowdown / EASY's",
+                "longest wait / EASY's",
+            ],
             lines,
             intervals,
             f"Mean bounded slowdown{where}{means}. Below it, the 95 % interval of the difference "
-            "from EASY's, job by job. The last two columns are over all workloads.",
+            "from EASY's, job by job. The last three columns are over all workloads.",
             note,
         )
         return
     whole = [
-        [line[0], *(cell for pair in zip(line[1:-1], interval[1:-1], strict=True) for cell in pair),
-         line[-1]]
+        [line[0], *chain(*zip(line[1:-2], interval[1:-2], strict=True)), *line[-2:]]
         for line, interval in zip(lines, intervals, strict=True)
-    ]  # fmt: skip
+    ]
     headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
-    over_all = ("slowdown\n/ EASY's", "95 %\ninterval", "longest wait\n/ EASY's")
+    over_all = (
+        "penalized\nslowdown", "95 %\ninterval", "slowdown\n/ EASY's", "longest wait\n/ EASY's",
+    )  # fmt: skip
     show.table(
         ["policy", *headings, *over_all],
         whole,
         format,
-        numbers=2 * len(names) + 3,
+        numbers=2 * len(names) + 4,
         whole_names=1,
         title=title,
         note=note,

@@ -11,10 +11,8 @@ from bfenv.evaluation.row import Difference, QueueCurve, Row
 
 REFERENCE = "easy"
 FAIR = "fcfs"  # the policy whose order of starts counts as fair
-STARVES_RULE = (
-    f"A policy starves if its longest wait on some workload is over {STARVES:g} times EASY's: its "
-    "means are low at the expense of jobs that hardly ever start."
-)
+MARK = "*"  # of a policy that starves jobs
+STARVES_RULE = f"{MARK} starves: its longest wait on some workload is over {STARVES:g} times EASY's"
 
 Rows = Mapping[tuple[str, str, int], Row]  # by policy, workload and seed
 

@@ -1,11 +1,14 @@
 """The order of the policies of a leaderboard, computed from its rows."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from bfenv.analysis.comparison import penalized
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
+from bfenv.core.errors import UnknownNameError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE, Rows, longest_ratio, rows_by_run, starves
@@ -16,6 +19,11 @@ def division(row: Row) -> str:
     return row.division or COMPLETION
 
 
+PENALIZED = "penalized_slowdown"  # a measure of two metrics, see `bfenv.analysis`
+# Measures to rank by, beside the other metrics of rows
+MEASURES = {"penalized": PENALIZED, "slowdown": "mean_bounded_slowdown", "wait": "mean_wait"}
+# Metrics of which more is better
+GAINS = frozenset({"packing_efficiency", "user_fairness", "utilization"})
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
 
 
@@ -28,10 +36,12 @@ class Standing(NamedTuple):
 
     policy: str  # name of the policy or agent
     division: str  # in which it is ranked, see `bfenv.core.policy.DIVISIONS`
-    rank: int | None  # see `ranks`; None with failed or missing rows, or if it starves
-    ratio: float | None  # of mean bounded slowdown, geometric mean
+    rank: int | None  # see `ranks`; None with failed or missing rows
+    score: float | None  # the measure ranked by over the reference's, geometric mean
     low: float | None  # of its bootstrap interval
     high: float | None  # of the same interval
+    penalized: float | None  # penalized slowdown, geometric mean
+    ratio: float | None  # of mean bounded slowdown, geometric mean
     wait_ratio: float | None  # of mean wait, geometric mean
     wait_low: float | None  # of its bootstrap interval
     wait_high: float | None  # of the same interval
@@ -64,7 +74,20 @@ class LogRatios(NamedTuple):
         return bool(logs.size and np.isfinite(logs).all())
 
 
-def rank_policies(rows: Iterable[Row]) -> list[Standing]:
+def find_measure(by: str, rows: Iterable[Row]) -> str:
+    """Return what ranks by a name, which is one of MEASURES or a metric of the rows.
+
+    Raises:
+        UnknownNameError: If no row has such a metric.
+    """
+    known = {name for row in rows for name in row.metrics}
+    measure = MEASURES.get(by, by)
+    if measure != PENALIZED and measure not in known:
+        raise UnknownNameError("measure to rank by", by, [*MEASURES, *sorted(known)])
+    return measure
+
+
+def rank_policies(rows: Iterable[Row], by: str = "penalized") -> list[Standing]:
     """Rank the policies of a leaderboard's rows, ok and failed.
 
     Policies with rows in several divisions are in each of them. Every row is compared with the
@@ -74,29 +97,40 @@ def rank_policies(rows: Iterable[Row]) -> list[Standing]:
 
     Args:
         rows: Rows of one suite.
+        by: "penalized" for the penalized slowdown (`bfenv.analysis.penalized_slowdown`), which
+            makes long waits cost; "slowdown", "wait", or the name of a metric of the rows.
 
     Returns:
         The best first in each division. Policies with a failed row, or without one where the
-        reference has one, come last in their division, unranked. Those that starve jobs come after
-        all others, unranked: their means are bought.
+        reference has one, come last in their division, unranked.
+
+    Raises:
+        UnknownNameError: If no row has such a metric.
     """
+    rows = list(rows)
+    measure = find_measure(by, rows) if rows else PENALIZED
     rows = sorted(rows, key=lambda row: (row.workload, row.seed))  # sums depend on the order
     lines = []
     for is_clairvoyant in (False, True):  # on workloads with runtimes for estimates, all are
         alike = [row for row in rows if (division(row) == CLAIRVOYANT) == is_clairvoyant]
-        lines += _rank_alike(alike)
-    return sorted(lines, key=_order)
+        lines += _rank_alike(alike, measure)
+    sign = -1.0 if measure in GAINS else 1.0
+    return sorted(lines, key=lambda line: _order(line, sign))
 
 
-def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
+def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
     """Rank policies on workloads that are all clairvoyant, or none; each division by itself."""
     ok = [row for row in rows if row.ok]
     by_policy: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         by_policy.setdefault((division(row), row.policy), []).append(row)
     names = sorted({row.policy for row in rows})
-    slowdowns = log_ratios(ok, names, "mean_bounded_slowdown")
-    waits = log_ratios(ok, names, "mean_wait")
+    logs = {
+        metric: log_ratios(ok, names, metric)
+        for metric in dict.fromkeys([measure, *MEASURES.values()])
+    }
+    scores = logs[measure]
+    sign = -1.0 if measure in GAINS else 1.0
     reference = rows_by_run(ok)
     lines = []
     for each in DIVISIONS:
@@ -104,55 +138,49 @@ def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
         whole = [
             name
             for name, own in sorted(here.items())
-            if all(row.ok and not starves(row, reference) for row in own)
-            and slowdowns.are_whole(name)
+            if all(row.ok for row in own) and scores.are_whole(name)
         ]
         rank_of: dict[str, int] = {}
         if whole:
-            scores = np.stack([slowdowns.by_policy[name] for name in whole])
-            numbers = ranks(scores, **slowdowns.options()).tolist()
+            values = sign * np.stack([scores.by_policy[name] for name in whole])
+            numbers = ranks(values, **scores.options()).tolist()
             rank_of = dict(zip(whole, numbers, strict=True))
         lines += [
-            _standing(name, each, own, reference, rank_of.get(name), slowdowns, waits)
+            _standing(name, each, own, reference, rank_of.get(name), measure, logs)
             for name, own in here.items()
         ]
     return lines
 
 
-def _order(line: Standing) -> tuple[bool, int, bool, int, float, str]:
-    """Sort key: by division, rank, then ratio; those without a ratio last, by name."""
+def _order(line: Standing, sign: float) -> tuple[int, bool, int, float, str]:
+    """Sort key: by division, rank, then sign x score; those without a score last, by name."""
     place = DIVISIONS.index(line.division)
-    if line.ratio is None:
-        return line.starves, place, True, 0, 0.0, line.policy
-    return line.starves, place, False, line.rank or 0, line.ratio, line.policy
+    if line.score is None:
+        return place, True, 0, 0.0, line.policy
+    return place, False, line.rank or 0, sign * line.score, line.policy
 
 
 def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatios:
     """Compute means of log ratios over a policy's rows on the same jobs.
 
-    A stochastic policy has several rows on the jobs of one.
+    A stochastic policy has several rows on the jobs of one. `metric` is one of the rows, or
+    PENALIZED.
     """
-    values: dict[tuple[str, str, str], list[float]] = {}
+    runs: dict[tuple[str, str, str], list[Row]] = {}
     traces: dict[str, dict[str, None]] = {}  # hashes of the reference's rows, by workload
     for row in ok:
-        value = row.metrics.get(metric)
-        cell = values.setdefault((row.policy, row.workload, row.workload_hash), [])
-        cell.append(np.nan if value is None or value < 0 else value)
+        runs.setdefault((row.policy, row.workload, row.workload_hash), []).append(row)
         if row.policy == REFERENCE:
             traces.setdefault(row.workload, {})[row.workload_hash] = None
 
-    def log_ratio(name: str, workload: str, trace: str) -> float:
-        usual = values[REFERENCE, workload, trace][0]
-        logs = []
-        for value in values.get((name, workload, trace), [np.nan]):
-            is_known = value > 0 and usual > 0
-            log = float(np.log(value) - np.log(usual)) if is_known else float("nan")
-            logs.append(0.0 if value == usual else log)  # two zeros are equal, too
-        return float(np.mean(logs))
+    def mean_log(name: str, workload: str, trace: str) -> float:
+        usual = runs[REFERENCE, workload, trace][0]
+        own = runs.get((name, workload, trace), [])
+        return float(np.mean([log_ratio(row, usual, metric) for row in own])) if own else np.nan
 
     logs = {
         name: [
-            [log_ratio(name, workload, trace) for trace in hashes]
+            [mean_log(name, workload, trace) for trace in hashes]
             for workload, hashes in traces.items()
         ]
         for name in names
@@ -162,6 +190,26 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
         return LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
     return LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
+
+
+def log_ratio(row: Row, usual: Row, metric: str) -> float:
+    """Return the logarithm of a metric, or of PENALIZED, over the reference's; NaN if unknown."""
+    if metric == PENALIZED:
+        longest, usual_longest = (known(each, "max_wait") for each in (row, usual))
+        if math.isnan(longest) or math.isnan(usual_longest):
+            return math.nan
+        cost = math.log(penalized(1.0, longest, usual_longest))
+        return log_ratio(row, usual, "mean_bounded_slowdown") + cost
+    value, usual_value = known(row, metric), known(usual, metric)
+    if value == usual_value:  # two zeros are equal, too
+        return 0.0
+    return math.log(value) - math.log(usual_value) if value > 0 and usual_value > 0 else math.nan
+
+
+def known(row: Row, metric: str) -> float:
+    """Return a metric of a row; NaN if it has none or one below 0."""
+    value = row.metrics.get(metric)
+    return math.nan if value is None or value < 0 else float(value)
 
 
 def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, float | None]:
@@ -189,28 +237,30 @@ def _standing(
     rows: Sequence[Row],
     reference: Rows,
     rank: int | None,
-    slowdowns: LogRatios,
-    waits: LogRatios,
+    measure: str,
+    ratios: Mapping[str, LogRatios],
 ) -> Standing:
     ok = [row for row in rows if row.ok]
-    logs = slowdowns.by_policy[name]
+    logs = ratios["mean_bounded_slowdown"].by_policy[name]
     logs = logs[:, np.isfinite(logs).all(axis=0)]  # of an unfinished policy, what there is
 
     def over(metric: str, combine: Callable[[list[float]], Any]) -> float | None:
         values = [row.metrics.get(metric) for row in ok]
-        known = [value for value in values if value is not None]
-        return float(combine(known)) if known and len(known) == len(values) else None
+        there = [value for value in values if value is not None]
+        return float(combine(there)) if there and len(there) == len(values) else None
 
-    ratio, low, high = _interval(slowdowns, name)
-    wait_ratio, wait_low, wait_high = _interval(waits, name)
+    score, low, high = _interval(ratios[measure], name)
+    wait_ratio, wait_low, wait_high = _interval(ratios["mean_wait"], name)
     quartiles = float(interquartile_mean(ratios_of(logs))) if logs.size else np.nan
     return Standing(
         policy=name,
         division=place,
         rank=rank,
-        ratio=ratio,
+        score=score,
         low=low,
         high=high,
+        penalized=_interval(ratios[PENALIZED], name)[0],
+        ratio=_interval(ratios["mean_bounded_slowdown"], name)[0],
         wait_ratio=wait_ratio,
         wait_low=wait_low,
         wait_high=wait_high,

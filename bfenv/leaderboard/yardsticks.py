@@ -11,20 +11,24 @@ import numpy as np
 
 from bfenv.core.policy import DIVISIONS
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import REFERENCE, starving
-from bfenv.leaderboard.standings import division, log_ratios
+from bfenv.evaluation.summary import REFERENCE
+from bfenv.leaderboard.standings import GAINS, PENALIZED, division, log_ratios
 
 
 class Yardstick(NamedTuple):
     """A metric by which policies are ordered."""
 
-    metric: str  # its name in a row
+    metric: str  # its name in a row, or PENALIZED
     heading: str
     meaning: str
-    is_gain: bool = False  # more is better
 
 
 YARDSTICKS = (
+    Yardstick(
+        PENALIZED,
+        "penalized slowdown",
+        "mean bounded slowdown, times what the longest wait is over EASY's",
+    ),
     Yardstick("mean_bounded_slowdown", "bounded slowdown", "mean over jobs"),
     Yardstick(
         "mean_bounded_slowdown_60",
@@ -43,7 +47,6 @@ YARDSTICKS = (
         "packing_efficiency",
         "packing efficiency",
         "share of the machine used while a job waits",
-        is_gain=True,
     ),
     Yardstick(
         "throughput_deviation",
@@ -54,7 +57,6 @@ YARDSTICKS = (
         "user_fairness",
         "fairness of users",
         "Jain's index of the users' mean bounded slowdowns",
-        is_gain=True,
     ),
 )
 
@@ -72,11 +74,9 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
 
     Policies are ordered by the geometric mean of their ratios to the reference, as in the ranking.
     Runs in which the reference has no value of a metric do not count for it. Policies that are
-    equal share a place. Those that starve jobs have none.
+    equal share a place.
     """
     ok = sorted((row for row in rows if row.ok), key=lambda row: (row.workload, row.seed))
-    bad = starving(ok)
-    ok = [row for row in ok if row.policy not in bad]
     names = sorted({row.policy for row in ok})
     if REFERENCE not in names:
         return []
@@ -99,7 +99,7 @@ def _scores(ok: Sequence[Row], names: Sequence[str], yardstick: Yardstick) -> di
     """The mean log ratio of each policy to the reference, less is better; NaN if unknown."""
     logs = log_ratios(ok, names, yardstick.metric).by_policy
     is_known = np.isfinite(logs[REFERENCE])
-    sign = -1.0 if yardstick.is_gain else 1.0
+    sign = -1.0 if yardstick.metric in GAINS else 1.0
     return {
         name: sign * float(logs[name][is_known].mean()) if is_known.any() else float("nan")
         for name in names

@@ -139,6 +139,22 @@ def test_unbounded():
     assert cmp.slowdown_ratio(SECOND, FIRST) != 0
 
 
+def test_penalized_slowdown():
+    """Two jobs of an hour, one after the other: the mean grows, and the longest wait costs.
+
+    EASY starts both at once, so its longest wait, 0, counts as an hour. With waits of 0 and 2 h,
+    bounded slowdowns are 1 and 3, and the longest wait is twice an hour: 2 x 2.
+    """
+    trace, none = bfenv.make_trace([0, 0], [1, 1], [3600, 3600], 2), np.array([-1, -1])
+    easy, late = (
+        bfenv.Schedule(trace, "p", 0, np.array(start), np.array(start) + 3600, none, none)
+        for start in ([0, 0], [0, 7200])
+    )
+    assert cmp.penalized_slowdown(late, easy) == 4
+    assert cmp.penalized_slowdown(easy, easy) == 1
+    assert cmp.penalized_slowdown(easy, late) == 0.5  # a shorter longest wait brings nothing
+
+
 def test_longest_wait_ratio():
     """The longest waits are compared; without any wait there is no starvation."""
     assert cmp.longest_wait_ratio(FIRST, SECOND) == 2

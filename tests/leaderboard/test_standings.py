@@ -73,10 +73,50 @@ def test_constant_ratios():
     lines = rank_policies(rows_of(half=0.5, twice=2.0))
     assert [(line.policy, line.rank) for line in lines] == [("half", 1), ("easy", 2), ("twice", 3)]
     for line, ratio, improvement in zip(lines, (0.5, 1, 2), (1, 0.5, 0), strict=True):
-        assert line[3:9] == pytest.approx((ratio,) * 6)
+        assert line[3:11] == pytest.approx((ratio,) * 8)
         assert line.interquartile_ratio == pytest.approx(ratio)
         assert line.improvement == improvement
         assert (line.rows, line.failed, line.starves) == (15, 0, False)
+
+
+def test_penalized():
+    """Slowdowns of 1/2 and 1/8 whose longest waits are 2 and 1/2 times EASY's cost 1 and 1/8.
+
+    A longest wait of EASY below an hour counts as an hour, so 1.5 hours over a minute cost 1.5.
+    """
+    hour = 3600.0
+    rows = [
+        *(row("easy", name, 0, 8.0, longest=2 * hour) for name in "ab"),
+        row("p", "a", 0, 4.0, longest=4 * hour),
+        row("p", "b", 0, 1.0, longest=hour),
+    ]
+    line = by_policy(rank_policies(rows))["p"]
+    assert line.penalized == line.score == pytest.approx((1 * 1 / 8) ** 0.5)
+    assert line.ratio == pytest.approx(1 / 4)
+    rows = [row("easy", "a", 0, 2.0, longest=60.0), row("p", "a", 0, 1.0, longest=1.5 * hour)]
+    assert by_policy(rank_policies(rows))["p"].penalized == pytest.approx(0.75)
+
+
+def test_starving_costs():
+    """A policy that buys a third of the mean with ten times the longest wait ranks below EASY.
+
+    By slowdown, it ranks above.
+    """
+    rows = rows_of(p=0.33)
+    rows = [with_metrics(one, max_wait=36_000.0 * (10 if one.policy == "p" else 1)) for one in rows]
+    assert [(line.policy, line.rank) for line in rank_policies(rows)] == [("easy", 1), ("p", 2)]
+    lines = rank_policies(rows, by="slowdown")
+    assert [(line.policy, line.rank) for line in lines] == [("p", 1), ("easy", 2)]
+    assert by_policy(lines)["p"].starves
+
+
+def test_gains():
+    """Of a metric of which more is better, the highest ratio is first."""
+    rows = [with_metrics(one, utilization=0.9) for one in rows_of(p=1.0) if one.policy == "p"]
+    rows += [one for one in rows_of() if one.policy == "easy"]
+    lines = rank_policies(rows, by="utilization")
+    assert [(line.policy, line.rank) for line in lines] == [("p", 1), ("easy", 2)]
+    assert lines[0].score == pytest.approx(0.9 / 0.5)
 
 
 def test_means():

@@ -25,6 +25,9 @@ def report(
     format: FormatOption = Format.table,
     html: Path | None = options.option(None, "FILE", "Write a self-contained HTML page."),
     markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
+    by: str = options.option(
+        "penalized", "MEASURE", "Rank by penalized, slowdown, wait or a metric of the rows."
+    ),
     metrics: bool = typer.Option(
         False, "--metrics", help="Show the places under other metrics, too."
     ),
@@ -37,13 +40,15 @@ def report(
 ) -> None:
     """Rank the policies of a leaderboard.
 
-    Policies that starve jobs have no rank, and stand below the others. The HTML page is a single
-    file and makes no network requests. Its Gantt chart shows the hours in which EASY and the best
+    The measure is the penalized slowdown: the mean bounded slowdown over EASY's, times how often
+    the longest wait exceeds EASY's. A mark shows who starves jobs. The HTML page is a single file
+    and makes no network requests. Its Gantt chart shows the hours in which EASY and the best
     policy differ most; for others see `bfenv gantt`.
 
     \b
     Examples:
       bfenv leaderboard report board
+      bfenv leaderboard report board --by slowdown
       bfenv leaderboard report board --metrics
       bfenv leaderboard report board --metric p95_bounded_slowdown_60
       bfenv leaderboard report board --html board.html --markdown board.md
@@ -51,6 +56,7 @@ def report(
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
     from bfenv.leaderboard.report.ranking import metric_column, render_markdown
+    from bfenv.leaderboard.standings import find_measure
     from bfenv.leaderboard.store import read_leaderboard
 
     if log and html is None:
@@ -58,6 +64,7 @@ def report(
     if metrics and format in show.DATA:
         raise BfenvError("--metrics needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
+    find_measure(by, leaderboard.rows)
     more = [metric_column(leaderboard, name) for name in metric or ()]
     for path in (html, markdown):
         options.check_folder(path)
@@ -68,37 +75,39 @@ def report(
         if selection.absent:
             show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
-        write_atomically(markdown, render_markdown(leaderboard, more).encode())
-    _print(leaderboard, format, more)
+        write_atomically(markdown, render_markdown(leaderboard, more, by).encode())
+    _print(leaderboard, format, more, by)
     if metrics:
         _print_metrics(leaderboard, format)
 
 
-def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]") -> None:
+def _print(leaderboard: "Leaderboard", format: Format, more: "Sequence[Column]", by: str) -> None:
     import bfenv.leaderboard.report.ranking as rk
     from bfenv.analysis.formatting import csv_text
     from bfenv.evaluation.calibration_lines import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.sections import sections_of
     from bfenv.leaderboard.standings import Standing
 
-    lines = rk.ranked(leaderboard)
+    lines = rk.ranked(leaderboard, by)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
     elif format is Format.csv:
         sys.stdout.write(csv_text(Standing._fields, lines))
     elif format is Format.markdown:
-        sys.stdout.write(rk.render_markdown(leaderboard, more))
+        sys.stdout.write(rk.render_markdown(leaderboard, more, by))
     else:
-        parts = zip((rk.title(leaderboard), rk.STARVING), rk.split(lines), strict=True)
-        for heading, part in parts:
-            columns = [*rk.telling_columns(part, rk.TEXT_COLUMNS), *more]
-            cells = list(zip(*(column.texts(part) for column in columns), strict=True))
-            if cells:
-                ranking = [column.lines for column in columns]
-                show.table(
-                    ranking, cells, format, numbers=len(ranking) - 1, title=heading,
-                    ranked=heading != rk.STARVING,
-                )  # fmt: skip
+        columns = [*rk.telling_columns(lines, rk.columns_by(by)), *more]
+        cells = list(zip(*(column.texts(lines) for column in columns), strict=True))
+        if cells:
+            headings = [column.lines for column in columns]
+            show.table(
+                headings,
+                cells,
+                format,
+                numbers=len(headings) - 1,
+                title=rk.title(leaderboard),
+                ranked=True,
+            )
         mark = "% " * (format is Format.latex)  # a comment
         show.lines(mark + text for text in rk.notes(leaderboard, lines))
         for table in (table for section in sections_of(leaderboard) for table in section.tables):

@@ -23,8 +23,8 @@ def metric_notes(rows: Sequence[Row]) -> list[str]:
     first = [[line.policy for line in alike if line.places[i] == 1] for i in range(len(YARDSTICKS))]
     meanings = "; ".join(f"{one.heading}: {one.meaning}" for one in YARDSTICKS)
     texts = [
-        "The numbers are places within a division, by the geometric mean of the ratios to EASY's, "
-        "among policies that starve no jobs; differences may be chance. "
+        "The numbers are places within a division, by the geometric mean of the ratios to EASY's; "
+        "differences may be chance. "
         f"{meanings}."
     ]
     for one, other in zip(YARDSTICKS, first, strict=True):

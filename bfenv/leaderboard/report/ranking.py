@@ -13,13 +13,12 @@ from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
-from bfenv.evaluation.summary import STARVES_RULE
+from bfenv.evaluation.summary import MARK, STARVES_RULE
 from bfenv.leaderboard.foresight import NOT_CHECKED
-from bfenv.leaderboard.standings import Standing, division, rank_policies
+from bfenv.leaderboard.standings import MEASURES, Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
 
-STARVING = f"Below the line, without ranks: policies that starve jobs. {STARVES_RULE}"
 WAITS = ("mean_wait", "p95_wait")  # for whose unit the table is readable
 SHARED_RANK = (
     "Policies share a rank if the data cannot tell them from the first of them: the 95 % interval "
@@ -52,7 +51,7 @@ def _durations(name: str) -> Callable[[Sequence[Standing]], list[str]]:
 
 
 def interval_text(line: Standing) -> str:
-    """Write the interval of the ratio."""
+    """Write the interval of the score."""
     return fmt.MISSING if line.low is None else f"{fmt.ratio(line.low)} to {fmt.ratio(line.high)}"
 
 
@@ -62,10 +61,16 @@ def _column(heading: str, lines: str, field: str, text: Callable[[Any], str]) ->
 
 
 COLUMNS = (
-    Column("policy", "policy", _each(lambda line: line.policy), lambda line: line.policy.lower()),
+    Column(
+        "policy",
+        "policy",
+        _each(lambda line: line.policy + MARK * line.starves),
+        lambda line: line.policy.lower(),
+    ),
     _column("rank", "rank", "rank", lambda rank: fmt.MISSING if rank is None else str(rank)),
-    _column("slowdown / EASY's", "slowdown\n/ EASY's", "ratio", fmt.ratio),
+    _column("penalized slowdown", "penalized\nslowdown", "penalized", fmt.ratio),
     Column("95 % interval", "95 % interval", _each(interval_text), lambda line: line.low),
+    _column("slowdown / EASY's", "slowdown\n/ EASY's", "ratio", fmt.ratio),
     _column("longest wait / EASY's", "longest\n/ EASY's", "longest_ratio", fmt.ratio),
     _column("bounded slowdown", "bounded\nslowdown", "mean_bounded_slowdown", fmt.slowdown),
     Column("mean wait", "mean\nwait", _durations("mean_wait"), lambda line: line.mean_wait),
@@ -79,9 +84,16 @@ COLUMNS = (
 TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
 
 
-def split(lines: Sequence[Standing]) -> tuple[list[Standing], list[Standing]]:
-    """Return the policies above the line, and those below it, which starve jobs."""
-    return [one for one in lines if not one.starves], [one for one in lines if one.starves]
+def columns_by(by: str) -> tuple[Column, ...]:
+    """Return TEXT_COLUMNS with the measure ranked by, and its interval, behind the rank."""
+    name, rank, penalized, interval, slowdown, *others = TEXT_COLUMNS
+    if by == "penalized":
+        return TEXT_COLUMNS
+    if MEASURES.get(by, by) == MEASURES["slowdown"]:
+        return (name, rank, slowdown, interval, penalized, *others)
+    words = by.replace("_", " ")
+    score = _column(f"{words} / EASY's", f"{words}\n/ EASY's", "score", fmt.ratio)
+    return (name, rank, score, interval, penalized, slowdown, *others)
 
 
 def telling_columns(lines: Sequence[Standing], columns: Sequence[Column]) -> list[Column]:
@@ -102,9 +114,9 @@ def telling_columns(lines: Sequence[Standing], columns: Sequence[Column]) -> lis
     return [column for column in columns if column.heading not in silent]
 
 
-def ranked(leaderboard: Leaderboard) -> list[Standing]:
-    """Rank the policies of a leaderboard, failed rows included."""
-    return rank_policies(leaderboard.all_rows)
+def ranked(leaderboard: Leaderboard, by: str = "penalized") -> list[Standing]:
+    """Rank the policies of a leaderboard, failed rows included; `by` as of `rank_policies`."""
+    return rank_policies(leaderboard.all_rows, by)
 
 
 def title(leaderboard: Leaderboard) -> str:
@@ -127,10 +139,13 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
     * `failed`: also list the failed rows, which the page does elsewhere.
     """
     texts = [
-        "Slowdown / EASY's is the geometric mean, over workloads and seeds, of the mean bounded "
-        "slowdown divided by EASY's on the same jobs. The metrics are means over runs; the "
-        "longest wait is that of all runs."
+        "Penalized slowdown is the mean bounded slowdown divided by EASY's on the same jobs, times "
+        "how often the longest wait exceeds EASY's, or an hour if that is longer; at least once. "
+        "Ratios to EASY's are geometric means over workloads and seeds. The metrics are means over "
+        "runs; the longest wait is that of all runs."
     ]
+    if any(line.starves for line in lines):
+        texts.append(f"{STARVES_RULE}.")
     shared = Counter((line.division, line.rank) for line in lines if line.rank is not None)
     if any(count > 1 for count in shared.values()) and any(line.low is not None for line in lines):
         texts.append(SHARED_RANK)
@@ -138,16 +153,15 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
         texts.append(DIVISIONS_MEANING)
     texts += agent_notes(leaderboard.rows)
     texts += foresight_notes(leaderboard.rows)
-    fair, _ = split(lines)
-    if any(line.rank is None for line in fair):
+    if any(line.rank is None for line in lines):
         texts.append(
             f"{fmt.MISSING} no rank: some of its runs, or of EASY's on the same jobs, failed or "
             "are missing."
         )
-    ranks = {line.rank for line in fair}
-    if len(fair) > 1 and ranks == {1} and all(line.low is None for line in fair):
+    ranks = {line.rank for line in lines}
+    if len(lines) > 1 and ranks == {1} and all(line.low is None for line in lines):
         texts.append(
-            "There are no ranks: they need several workloads or seeds. The order is by slowdown."
+            "There are no ranks: they need several workloads or seeds. The order is by the measure."
         )
     texts += version_notes(leaderboard.rows)
     if failed:
@@ -225,23 +239,23 @@ def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
     return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)
 
 
-def render_markdown(leaderboard: Leaderboard, more: Sequence[Column] = ()) -> str:
+def render_markdown(
+    leaderboard: Leaderboard, more: Sequence[Column] = (), by: str = "penalized"
+) -> str:
     """Return the ranked table and its notes; names from the rows are shown as text, not markup.
 
     * `more`: further columns, see `metric_column`.
+    * `by`: as of `rank_policies`.
     """
-    lines = ranked(leaderboard)
-    above, below = split(lines)
-    text = [f"**{escaped(title(leaderboard))}**", "", *_markdown_table(above, more)]
-    if below:
-        text += ["", STARVING, "", *_markdown_table(below, more)]
+    lines = ranked(leaderboard, by)
+    columns = [*telling_columns(lines, columns_by(by)), *more]
+    text = [f"**{escaped(title(leaderboard))}**", "", *_markdown_table(lines, columns)]
     for note in notes(leaderboard, lines):
         text += ["", escaped(note)]
     return "\n".join(text) + "\n"
 
 
-def _markdown_table(lines: Sequence[Standing], more: Sequence[Column]) -> list[str]:
-    columns = [*telling_columns(lines, TEXT_COLUMNS), *more]
+def _markdown_table(lines: Sequence[Standing], columns: Sequence[Column]) -> list[str]:
     rows = zip(*(column.texts(lines) for column in columns), strict=True)
     headings = " | ".join(column.lines.replace("\n", " ") for column in columns)
     return [

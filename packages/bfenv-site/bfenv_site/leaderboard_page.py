@@ -75,51 +75,50 @@ def render_page(
 
 
 def _first(lines: list[Standing]) -> Markup:
-    """Make the first screen: who is first among those that starve no jobs."""
-    above, below = rk.split(lines)
-    ranked = [one for one in above if one.ratio is not None and LEAST < one.ratio < 1 / LEAST]
-    figures = [(f"{len(ranked)}", "policies ranked"), (f"{len(below)}", "not: they starve jobs")]
+    """Make the first screen: who has the least penalized slowdown."""
+    ranked = [one for one in lines if one.score is not None and LEAST < one.score < 1 / LEAST]
+    starving = sum(one.starves for one in lines)
+    figures = [(f"{len(ranked)}", "policies ranked"), (f"{starving}", "starve jobs")]
     if not ranked:
         return first_screen("No policy can be compared with EASY.", figures, None)
     best = ranked[0]
     alike = [one for one in ranked if one.division == best.division]
     shared = sum(one.rank == best.rank for one in alike) - 1
     verdict = (
-        f"{best.policy} has the least mean bounded slowdown of the "
-        f"{counted(len(alike), 'policy', 'policies')} that {DOES[best.division]} and starve no "
-        f"jobs: {ratio(best.ratio)} of EASY's"
+        f"{best.policy} has the least penalized slowdown of the "
+        f"{counted(len(alike), 'policy', 'policies')} that {DOES[best.division]}: "
+        f"{ratio(best.score)} of EASY's"
         + (f" (95 %: {rk.interval_text(best)})" if best.low is not None else "")
         + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
     )
     known = []
     for one in ranked[:SHOWN]:
-        known_ends = (one.ratio, one.low, one.high)
+        known_ends = (one.score, one.low, one.high)
         value, low, high = (math.nan if end is None else end for end in known_ends)
         known.append(Interval(value, low, high))
     drawn = [
         Line(
             one.policy + f" ({one.division})" * (one.division != COMPLETION),
             interval,
-            ratio(one.ratio),
+            ratio(one.score),
             f" ({rk.interval_text(one)})" if one.low is not None else "",
             one is best,
         )
         for one, interval in zip(ranked, known, strict=False)
     ]
     ends = [end for one in known for end in one[:3] if LEAST < end < 1 / LEAST]
-    heading = "Mean bounded slowdown divided by EASY's, with 95 % intervals"
+    heading = "Penalized slowdown, with 95 % intervals"
     drawing = picture(
         "first", heading, "To the left is better.", drawn,
-        plot.ratios(ends, "slowdown / EASY's"), (1.0, "EASY"),
+        plot.ratios(ends, "penalized slowdown"), (1.0, "EASY"),
     )  # fmt: skip
-    figures.insert(0, (ratio(best.ratio), f"of EASY's slowdown, {best.policy}"))
+    figures.insert(0, (ratio(best.score), f"penalized slowdown, {best.policy}"))
     return first_screen(verdict, figures, drawing)
 
 
 def _ranking(
     leaderboard: Leaderboard, lines: list[Standing], slots: Slots, more: Sequence[rk.Column]
 ) -> Markup:
-    above, below = rk.split(lines)
     controls = element(
         "p",
         element("label", "Show policies named ", element("input", type="search", id="filter")),
@@ -127,13 +126,9 @@ def _ranking(
         class_="controls",
     )
     numbers = {id(line): n for n, line in enumerate(lines)}
-    parts = [
-        _standings(caption, part, numbers, slots, more)
-        for caption, part in (("Ranked policies", above), (rk.STARVING, below))
-        if part
-    ]
+    ranking = _standings("Ranked policies", lines, numbers, slots, more)
     texts = rk.notes(leaderboard, lines, failed=False)
-    return join([controls, *parts, (element("p", text, class_="note") for text in texts)])
+    return join([controls, ranking, (element("p", text, class_="note") for text in texts)])
 
 
 def _standings(
@@ -145,7 +140,8 @@ def _standings(
     rows = []
     for line, own in zip(lines, texts, strict=True):
         n = numbers[id(line)]
-        cells = [Cell(_pick(n, line.policy, slots), columns[0].value(line))]
+        name = [_pick(n, line.policy, slots), charts.badge(line.starves)]
+        cells = [Cell(name, columns[0].value(line))]
         for column, text in zip(columns[1:], own[1:], strict=True):
             is_bad = column.heading == "failed" and line.failed
             cells.append(Cell(text, column.value(line), "bad" if is_bad else None))

@@ -3,15 +3,17 @@
 import re
 from types import SimpleNamespace
 
+import pytest
+
 import bfenv
 import bfenv.leaderboard.report.ranking as ranking
+from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.report.ranking import (
     TEXT_COLUMNS,
     escaped,
     notes,
     ranked,
     render_markdown,
-    split,
     title,
 )
 from bfenv.leaderboard.store import read_leaderboard
@@ -110,26 +112,50 @@ def test_single_run(rows, tmp_path):
     assert "There are no ranks" in text
     leaderboard = read_leaderboard(write_store(tmp_path / "all", rows.values()))
     text = ranking.render_markdown(leaderboard)
-    assert all(f"| {name} |" in text for name in silent - {"failed"})
+    assert all(f"| {name} |" in text for name in silent - {"failed", "runs"})  # on the page only
     assert "There are no ranks" not in text
 
 
 def test_ranking(leaderboard):
     """The policies are in the order of the ranking, with a cell for each column."""
     text = render_markdown(leaderboard)
-    names = re.findall(r"^\| ([a-z0-9-]+) \|", text, re.M)
-    above, below = split(ranked(leaderboard))
-    assert names == ["policy", *(one.policy for one in above), "policy", "easy-saf", "sjf"]
-    assert [(one.policy, one.rank) for one in below] == [("easy-saf", None), ("sjf", None)]
+    names = re.findall(r"^\| ([a-z0-9-]+(?:\\\*)?) \|", text, re.M)
+    lines = ranked(leaderboard)
+    assert names == ["policy", *(line.policy + "\\*" * line.starves for line in lines)]
+    assert {line.policy for line in lines if line.starves} == {"easy-saf", "sjf"}
     cells = [line.count("|") for line in text.splitlines() if line.startswith("|")]
-    without = len(TEXT_COLUMNS)  # the division, which is one
-    assert cells == [without] * (2 + len(above)) + [without - 1] * 4  # and the rank
+    assert cells == [len(TEXT_COLUMNS)] * (2 + len(lines))  # without the division, which is one
     assert text.startswith(f"**{escaped(title(leaderboard))}**")
     assert title(leaderboard) == "test-v1: 8 policies on 2 workloads, 16 runs"
 
 
-def test_starving_policy_is_below_the_line(rows, tmp_path):
-    """A policy that starves has no rank, but its cost; over twice EASY's wait is starving."""
+def test_by(leaderboard):
+    """The measure ranked by stands behind the rank, with its interval, and decides the order."""
+    headings = {
+        "penalized": "penalized slowdown",
+        "slowdown": "slowdown / EASY's",
+        "wait": "wait / EASY's",
+        "p95_wait": "p95 wait / EASY's",
+    }
+    for by, heading in headings.items():
+        text = render_markdown(leaderboard, by=by)
+        table = next(line for line in text.splitlines() if line.startswith("| policy"))
+        cells = [cell.strip() for cell in table.split("|")]
+        assert (
+            cells[2:5] == ["rank", heading, "95 % interval"] and len(set(cells)) == len(cells) - 1
+        )
+        lines = ranked(leaderboard, by)
+        scores = [line.score for line in lines]
+        assert scores == sorted(scores, key=lambda score: (score is None, score))
+    assert [line.ratio for line in ranked(leaderboard, "slowdown")] == [
+        line.score for line in ranked(leaderboard, "slowdown")
+    ]
+    with pytest.raises(BfenvError, match="unknown measure to rank by 'nothing'"):
+        ranked(leaderboard, "nothing")
+
+
+def test_starving_policy_is_marked(rows, tmp_path):
+    """Over twice EASY's longest wait is starving: a mark with its meaning, and the cost of it."""
     for (policy, _), row in rows.items():
         row["metrics"]["max_wait"] = 200.0 if policy == "los" else 100.0
     before = read_leaderboard(write_store(tmp_path / "no", rows.values()))
@@ -137,10 +163,9 @@ def test_starving_policy_is_below_the_line(rows, tmp_path):
     assert not any(line.starves for line in ranked(before))
     rows["los", "lublin-64-0.8"]["metrics"]["max_wait"] = 201.0
     text = render_markdown(read_leaderboard(write_store(tmp_path / "yes", rows.values())))
-    above, _, below = text.partition(ranking.STARVING)
-    assert "| los |" not in above and "over 2 times EASY's" in text
-    (line,) = (line for line in below.splitlines() if line.startswith("| los |"))
-    assert line.split("|")[4].strip() == "2.010"
+    assert "over 2 times EASY's" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("| los\\* |"))
+    assert "2.010" in [cell.strip() for cell in line.split("|")]
 
 
 def test_failed_rows(rows, tmp_path):
@@ -149,8 +174,8 @@ def test_failed_rows(rows, tmp_path):
     row |= {"status": "failed", "error": "illegal <start> of job 7", "metrics": {}, "versus": {}}
     row |= {"classes": {}, "curves": {}}
     leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
-    above, _ = split(ranked(leaderboard))
-    assert (above[-1].policy, above[-1].rank) == ("los", None)
+    line = ranked(leaderboard)[-1]
+    assert (line.policy, line.rank) == ("los", None)
     assert "illegal &lt;start&gt; of job 7" in render_markdown(leaderboard)
 
 
@@ -170,7 +195,7 @@ def test_markdown_single_run(rows, tmp_path):
     one = [row for (_, workload), row in rows.items() if workload == "lublin-64-0.8"]
     assert len({row["seed"] for row in one}) == 1
     leaderboard = read_leaderboard(write_store(tmp_path / "store", one))
-    assert {line.rank for line in split(ranked(leaderboard))[0]} == {1}
+    assert {line.rank for line in ranked(leaderboard)} == {1}
     assert any("There are no ranks" in note for note in notes(leaderboard, ranked(leaderboard)))
 
 

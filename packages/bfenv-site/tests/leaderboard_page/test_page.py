@@ -30,15 +30,15 @@ def test_provenance(leaderboard, page):
         assert {row.source, row.workload_hash, row.command} <= cells
 
 
-def test_starving_policy_is_below_the_line(rows, tmp_path):
-    """A policy that starves is in a table of its own."""
+def test_starving_policy_is_marked(rows, tmp_path):
+    """A policy that starves has a mark beside its name."""
     for (policy, _), row in rows.items():
         row["metrics"]["max_wait"] = 201.0 if policy == "los" else 100.0
     text = page_of(read_leaderboard(write_store(tmp_path / "store", rows.values())))
     section = re.search(r'<section id="ranking".*?</section>', text, re.S).group()
-    above, below = (one.group() for one in re.finditer("<tbody>.*?</tbody>", section, re.S))
-    assert ">los</span>" not in above
-    assert re.findall('class="name">(.*?)</span>', below) == ["los"]
+    table = re.search("<tbody>.*?</tbody>", section, re.S).group()
+    marked = [row for row in table.split("</tr>") if 'class="starves"' in row]
+    assert re.findall('class="name">(.*?)</span>', "".join(marked)) == ["los"]
 
 
 def test_failed_rows(rows, tmp_path):
@@ -81,7 +81,7 @@ def test_hostile_names(rows, tmp_path):
     table = render_markdown(leaderboard)
     assert "<" not in table and "\n| \\|" not in table
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines() if "|" in line[:1]}
-    assert widths == {10, 11}  # without ranks below the line
+    assert widths == {12}
 
 
 def test_no_requests(page):
