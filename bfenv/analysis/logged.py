@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from bfenv.analysis.formatting import count_of, duration, percent
+from bfenv.core.dependencies import dependencies_of
 from bfenv.core.jobs import Trace
 from bfenv.core.partitions import is_partitioned
 from bfenv.core.schedule import Schedule
@@ -135,7 +136,9 @@ def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     groups = len(np.unique(records[:, GROUP][records[:, GROUP] >= 0]))
     if groups > 1:
         left_out.append(f"shares and limits of {groups} groups")
-    if chained := int(np.sum(records[:, PRECEDING] > 0)):
+    follow = dependencies_of(trace)
+    waits = 0 if follow is None else int(np.sum(follow.before >= 0))
+    if chained := int(np.sum(records[:, PRECEDING] > 0)) - waits:
         wait = "waits" if chained == 1 else "wait"
         left_out.append(f"that {count_of(chained, len(trace))} {wait} for another job")
     over = requests_in(records).runtime - trace.runtime

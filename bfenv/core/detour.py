@@ -1,8 +1,10 @@
-"""Passes of a policy around outages to come.
+"""Passes of a policy around outages to come, and around jobs that wait for others to end.
 
 The policy decides as always. In each pass it sees only the waiting jobs that, taken alone, end in
 time or leave the outage enough processors. If the jobs that it starts together leave too few, the
 first that is too many is hidden as well, the starts are undone, and it decides again.
+
+A job that depends on another one is hidden until that has ended and its think time is over.
 
 Some policies keep a plan from one pass to the next. The plan is wrong if other jobs are hidden than
 in the last pass, or if starts were undone. The pass numbers then have a gap. To the policy, the gap
@@ -14,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import bfenv.core.cluster as c
-from bfenv.core.cluster import Cluster, now, retract, started, waiting
+from bfenv.core.cluster import Cluster, now, retract, started, waiting, wake_at
+from bfenv.core.dependencies import Dependencies
 from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs
 from bfenv.core.kernel import kernel
@@ -35,16 +38,25 @@ class Detour(NamedTuple):
     left: np.ndarray  # (k,) int64, of these, what is left beside the jobs started in the pass
     queue: np.ndarray  # (n,) int64 jobs, all that wait
     hidden: np.ndarray  # (n,) bool, of these, what the policy does not see
+    before: np.ndarray  # (n,) int64 jobs that must end before each one; -1 for none
+    think: np.ndarray  # (n,) int64 seconds from that end on
 
 
-def new_detour(jobs: Jobs, outages: range) -> Detour:
-    """Allocate what passes around outages work with."""
+def new_detour(jobs: Jobs, outages: range, dependencies: Dependencies | None = None) -> Detour:
+    """Allocate what passes around outages, and around jobs that wait for others, work with."""
+    count = len(jobs.submit)
+    before, think = np.full(count, -1), np.zeros(count, dtype=np.int64)
+    if dependencies is not None:
+        before[: len(dependencies.before)] = dependencies.before
+        think[: len(dependencies.think)] = dependencies.think
     return Detour(
         counts=np.zeros(2, dtype=np.int64),
         room=np.empty(len(outages), dtype=np.int64),
         left=np.empty(len(outages), dtype=np.int64),
         queue=np.empty(len(jobs.submit), dtype=np.int64),
         hidden=np.empty(len(jobs.submit), dtype=np.bool_),
+        before=before,
+        think=think,
     )
 
 
@@ -56,6 +68,7 @@ def run_around(
     memory: Any,
     outages: range,
     *,
+    dependencies: Dependencies | None = None,
     in_thread: bool = True,
 ) -> None:
     """Run all passes of a policy around outages, up to the horizon of the machine.
@@ -66,12 +79,13 @@ def run_around(
     * `cluster`, `truth`: the machine, on which the outages have been announced.
     * `jobs`: the requests.
     * `outages`: the numbers of the outages, see `with_outages`.
+    * `dependencies`: which jobs wait for others; None for none.
     * `in_thread`: whether compiled policies run in another thread, such that Ctrl-C ends them; see
       `run_passes`.
     """
-    detour, horizon = new_detour(jobs, outages), int(cluster.state[c.HORIZON])
+    detour, horizon = new_detour(jobs, outages, dependencies), int(cluster.state[c.HORIZON])
     coming, last = outages.start, outages.stop  # the first outage that has not begun
-    is_clear = True  # no waiting job can meet it
+    is_clear = dependencies is None  # no waiting job can meet it
     while True:
         coming = first_to_come(cluster, coming, last)
         if is_clear and policy.run is not None:
@@ -85,7 +99,8 @@ def run_around(
             return
         if coming < last and jobs.submit[coming] == now(cluster):
             coming = start_outages(cluster, jobs, truth, coming, last)
-        is_clear = decide_around(policy, cluster, jobs, memory, coming, last, detour)
+        clear = decide_around(policy, cluster, jobs, memory, coming, last, detour)
+        is_clear = clear and dependencies is None
 
 
 def decide_around(
@@ -101,9 +116,9 @@ def decide_around(
 
     Return whether no waiting job could have met one.
     """
-    met = _hide(cluster, jobs, coming, last, detour)
+    _hide(cluster, jobs, coming, last, detour)
     policy.decide(cluster, jobs, memory)
-    if met == 0:
+    if detour.counts[WAITING] == 0:
         return True
     while _hide_too_many(cluster, jobs, coming, detour):
         policy.decide(cluster, jobs, memory)
@@ -138,27 +153,46 @@ def _horizon(cluster, jobs, truth, coming, last):
 
 @kernel
 def _hide(cluster, jobs, coming, last, detour):
-    """Hide the waiting jobs that alone leave an outage too little.
+    """Hide the waiting jobs that alone leave an outage too little, or that wait for another job.
 
-    Return how many outages a waiting job could meet: with none, nothing is hidden.
+    If no waiting job could meet an outage or wait for a job, WAITING is 0, and nothing is hidden.
     """
     met = find_room(cluster, jobs, coming, last, detour.room)
-    size = 0
-    if met > 0:
-        for job in waiting(cluster):
-            end = now(cluster) + jobs.estimate[job]
-            detour.queue[size] = job
-            detour.hidden[size] = not has_room(jobs, coming, met, detour.room, jobs.size[job], end)
-            size += 1
+    size, waits = 0, False
+    for job in waiting(cluster):
+        end = now(cluster) + jobs.estimate[job]
+        waits_for_job = _waits_for_job(cluster, detour, job)
+        waits = waits or waits_for_job
+        detour.queue[size] = job
+        detour.hidden[size] = waits_for_job or not has_room(
+            jobs, coming, met, detour.room, jobs.size[job], end
+        )
+        size += 1
+    if met == 0 and not waits:
+        size = 0
     detour.counts[MET] = met
     detour.counts[WAITING] = size
     waited, hidden = _number_of_hidden(cluster, jobs, detour)
     if waited != cluster.state[c.HIDDEN]:
         cluster.state[c.PASSES] += 1
     cluster.state[c.HIDDEN] = hidden
-    if met > 0:
+    if size > 0:
         _show(cluster, detour)
-    return met
+
+
+@kernel
+def _waits_for_job(cluster, detour, job):
+    """Tell whether a job has to wait for another one, or for the end of its think time."""
+    before = detour.before[job]
+    if before < 0:
+        return False
+    if cluster.end[before] < 0:
+        return True
+    eligible = cluster.end[before] + detour.think[job]
+    if eligible > now(cluster):
+        wake_at(cluster, eligible)
+        return True
+    return False
 
 
 @kernel

@@ -13,7 +13,7 @@ from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 
 FOREVER = np.iinfo(np.int64).max  # an instant that never comes
-PARTITION = 15  # column of `Trace.records`, field 16 of SWF: which partition a job is in
+JOB, PARTITION, PRECEDING, THINK = 0, 15, 16, 17  # columns of `Trace.records`
 SIZES_LABEL = "PartitionSizes"  # of the line of a header that has the sizes of partitions
 MOST_USERS = 10**7  # far beyond use; some arrays are as long as the largest user number
 
@@ -224,6 +224,9 @@ class Trace:
             digest.update(np.ascontiguousarray(values, dtype="<i8").tobytes())
         if self.outages:
             digest.update(np.array(self.outages, dtype="<i8").tobytes())
+        if self.records is not None and (self.records[:, PRECEDING] > 0).any():
+            for column in (JOB, PRECEDING, THINK):
+                digest.update(self.records[:, column].astype("<i8").tobytes())
         for line in self.header:
             if line.startswith(SIZES_LABEL) and self.records is not None:
                 digest.update(line.encode())

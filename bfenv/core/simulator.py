@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
+from bfenv.core.dependencies import dependencies_of
 from bfenv.core.detour import run_around
 from bfenv.core.errors import StarvationError, WorkloadError
 from bfenv.core.events import new_cluster
@@ -47,14 +48,18 @@ def simulate(
         return per_partition(trace, policy.name, of_part, watch)
     if trace.outages and event_order != "standard":
         raise WorkloadError(f"{trace.name}: outages need the standard event order")
+    dependencies = dependencies_of(trace)
+    if dependencies is not None and event_order != "standard":
+        raise WorkloadError(f"{trace.name}: dependencies need the standard event order")
     cluster, jobs, truth = (
         new_machine(trace) if trace.outages else new_cluster(trace, event_order=event_order)
     )
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(share_started, cluster))
     with naming_illegal_start(cluster, jobs, policy.name):
-        if trace.outages:
-            run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
+        if trace.outages or dependencies is not None:
+            outages = outages_of(trace)
+            run_around(policy, cluster, jobs, truth, memory, outages, dependencies=dependencies)
         else:
             run_passes(policy, cluster, jobs, truth, memory)
     own = slice(len(trace))  # without the outages

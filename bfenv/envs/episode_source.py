@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.arguments import check_integer, check_number
+from bfenv.core.dependencies import dependencies_of
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.core.partitions import check_apart, is_partitioned, traces_of_machines
@@ -121,8 +122,13 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
 def _machines(trace: Trace) -> list[Trace]:
     """Return the traces that episodes come from: one for each partition of a trace.
 
-    Raises PolicyError if some nodes are in several partitions.
+    Raises BfenvError if some nodes are in several partitions, or jobs wait for others.
     """
+    if dependencies_of(trace) is not None:
+        raise BfenvError(
+            f"{trace.name} has jobs that wait for others, which environments do not follow; load "
+            "it with dependencies=ignore"
+        )
     if not is_partitioned(trace):
         return [trace]
     check_apart(trace, "the environment")

@@ -17,11 +17,13 @@ import bfenv.workloads.logs.cleaning as cl
 import bfenv.workloads.logs.header as hd
 import bfenv.workloads.logs.records as at
 from bfenv.core.arguments import check_choice
+from bfenv.core.dependencies import dependencies_of
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.jobs import PRECEDING, THINK, Trace, make_trace
 from bfenv.core.schedule import Schedule
+from bfenv.core.text import counted
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
@@ -33,6 +35,7 @@ BLOCK = 1 << 15  # records that are formatted at a time
 LEVEL = 4  # of gzip; 6 makes files 8 % smaller, in three times the time
 PARTS = {2: -1, 3: 1, 4: 0}  # status of a part of a job; that of a job with such a last part
 OUTAGES = ("header", "find", "none")  # where outages come from
+DEPENDENCIES = ("follow", "ignore")  # of jobs on others
 RULES = ("archive", "rlscheduler")  # whose rules make jobs of lines
 LARGEST = "LargestValues:"  # runtime, memory, user, group, executable in the log
 MEMORY, EXECUTABLE = 9, 13  # fields of a record
@@ -45,6 +48,7 @@ def read_swf(
     overrun: str = "kill",
     on_error: str = "raise",
     outages: str = "header",
+    dependencies: str = "follow",
     rules: str = "archive",
 ) -> Trace:
     """Return the trace in an SWF file, named like the file.
@@ -73,6 +77,9 @@ def read_swf(
         on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
         outages: "header" reads the lines above, "find" adds what `find_outages` finds in the log's
             waits, "none" leaves all out.
+        dependencies: "follow" lets a job start no earlier than the end of the job that it waits
+            for plus its think time (fields 17 and 18), where the log has these; a warning says so.
+            "ignore" clears these fields.
         rules: "archive", as above, or "rlscheduler" for those of RLScheduler (Zhang et al. 2020):
             the size is the larger of both, and a job without a runtime (-1) runs for 10 s. The
             records have these values, and the header the log's largest ones.
@@ -88,6 +95,7 @@ def read_swf(
     path = Path(path)
     cl.check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)
+    check_choice("dependencies", dependencies, DEPENDENCIES, error=WorkloadError)
     check_choice("rules", rules, RULES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
     if rules == "rlscheduler":
@@ -107,6 +115,8 @@ def read_swf(
         runtime, np.where(missing, runtime, estimate), overrun
     )
     records = records[jobs]
+    if dependencies == "ignore":
+        records[:, [PRECEDING, THINK]] = -1
     known = read_outages(header, int(submit[0]), processors)
     user = records[:, at.USER]
     trace = make_trace(
@@ -125,6 +135,13 @@ def read_swf(
         records=records,
         outages=() if outages == "none" else known,
     )
+    if (follow := dependencies_of(trace)) is not None:
+        wait = counted(int(np.sum(follow.before >= 0)), "job waits", "jobs wait")
+        warnings.warn(
+            f"{path.name}: {wait} for the end of another job, as fields 17 and 18 say; "
+            "dependencies=ignore lets them start",
+            stacklevel=2,
+        )
     if outages != "find":
         return trace
     new = (

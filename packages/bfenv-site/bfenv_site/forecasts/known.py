@@ -12,6 +12,7 @@ import numpy as np
 import bfenv.knowledge.runtime_sampler as rt
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, NEXT_JOB, NOW, Cluster
+from bfenv.core.dependencies import dependencies_of
 from bfenv.core.detour import run_around
 from bfenv.core.durations import DAY
 from bfenv.core.events import advance, next_event, shown
@@ -60,12 +61,15 @@ def under_policy(
     """Simulate a trace, and yield what is known at ascending moments, before the policy's pass."""
     cluster, jobs, truth = new_machine(trace)
     memory = new_memory(policy, jobs, trace.processors, seed)
-    outages = outages_of(trace)
+    outages, dependencies = outages_of(trace), dependencies_of(trace)
     for moment in moments:
         cluster.state[HORIZON] = moment
         with naming_illegal_start(cluster, jobs, policy.name):
-            if outages:
-                run_around(policy, cluster, jobs, truth, memory, outages, in_thread=False)
+            if outages or dependencies is not None:
+                run_around(
+                    policy, cluster, jobs, truth, memory, outages, dependencies=dependencies,
+                    in_thread=False,
+                )  # fmt: skip
             elif policy.run is not None:
                 policy.run(cluster, jobs, truth, memory)
             else:

@@ -19,7 +19,7 @@ import bfenv_site.logs.run as rn
 import bfenv_site.logs.selection as sel
 from bfenv.core.durations import format_duration
 from bfenv.core.errors import WorkloadError
-from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.jobs import THINK, Trace, make_trace
 from bfenv.core.text import counted
 from bfenv.workloads.logs import records as swf
 from bfenv.workloads.logs.markers import node_names
@@ -31,6 +31,9 @@ TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines
 NOT_READ = rn.Record()
 # An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
 ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
+# What waits for the ends of jobs; "after" alone waits for their starts, "singleton" for a name.
+AFTER = re.compile(r"after(ok|any|notok|corr|burstbuffer):([0-9_*+:]+)")
+JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+)?")
 TASK = re.compile(r"([^\[\]_]+)(?:\[[0-9]+\]|_[0-9]+)(.*)")
 
 
@@ -355,4 +358,34 @@ def _records(runs: Sequence[rn.Run]) -> np.ndarray:
     records[:, swf.GROUP] = rn.number_names([run.group for run in runs])
     records[:, swf.QUEUE] = rn.number_names([run.queue for run in runs])
     records[:, swf.PARTITION] = rn.number_names([run.partition for run in runs])
+    if any(run.after for run in runs):
+        places = _waited_for(runs)
+        records[places >= 0, swf.PRECEDING] = places[places >= 0] + 1
+        records[places >= 0, THINK] = 0
     return records
+
+
+def _waited_for(runs: Sequence[rn.Run]) -> np.ndarray:
+    """Return the run that each waits for, (n,) int64 places: the last to end; -1 for none.
+
+    The end of a job counts, however it ended. An array counts with all of its tasks.
+    """
+    by_job: dict[str, list[int]] = {}
+    found = np.full(len(runs), -1)
+    for place, run in enumerate(runs):  # by submit time
+        before = [i for job in job_ids(run.after) for i in by_job.get(job, ()) if run.after]
+        if before:
+            found[place] = max(before, key=lambda i: runs[i].start + runs[i].runtime)
+        for name in {run.job, run.job.partition("_")[0]}:
+            by_job.setdefault(name, []).append(place)
+    return found
+
+
+def job_ids(text: str) -> list[str]:
+    """Return the jobs that a job waits for to end: "7" and "8" of "afterok:7:8_*,after:9"."""
+    if not text:
+        return []
+    kinds = AFTER.findall(text)
+    if not kinds:
+        return JOB_ID.findall(text) if re.fullmatch(r"[0-9_*+:;,\s]+", text) else []
+    return [job for _, jobs in kinds for job in JOB_ID.findall(jobs)]

@@ -41,6 +41,7 @@ class Record(NamedTuple):
     job: str = ""  # its id, "" if it is not known
     status: int = UNKNOWN
     why: str = ""  # why the record is not that of a run, a key of `cleaning.DROPPED`
+    after: str = ""  # jobs that it waits for, as in "afterok:7:8,afterany:9"; or their ids
 
 
 class Run(NamedTuple):
@@ -63,6 +64,7 @@ class Run(NamedTuple):
     cluster: str = ""
     asked: int = 0  # processors requested; 0 if not known
     line: int = 0  # of the log
+    after: str = ""  # see `Record`
 
     @property
     def work(self) -> int:
@@ -162,6 +164,7 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
     return Run(
         submit, start, runtime, size, estimate, record.user, record.group or record.account,
         record.queue, record.partition, record.status, record.job, record.cluster, asked, line,
+        record.after,
     )  # fmt: skip  # by position, which takes half the time
 
 

@@ -31,6 +31,7 @@ COMMAND = (
 COLUMNS = (
     "JobID", "User", "Group", "Account", "Partition", "QOS", "Cluster", "Submit", "Eligible",
     "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "State", "NodeList",
+    "Dependency",
 )  # fmt: skip  # that are read, beside those of `SIZES`
 RAW_ID = "jobidraw"  # a column that stands in for JobID
 RUNTIMES = ("ElapsedRaw", "Elapsed", "End")
@@ -248,7 +249,8 @@ def read_fields(fields: Fields, sizes: Sizes, eligible: bool) -> Record:
         fields.get("TimelimitRaw") or fields.get("Timelimit"),
         held, asked, intern(fields.get("User", "")), intern(fields.get("Group", "")),
         intern(fields.get("Account", "")), intern(fields.get("QOS", "")), partition, cluster,
-        fields.get("NodeList", ""), job, STATUSES.get(state, UNKNOWN),
+        fields.get("NodeList", ""), job, STATUSES.get(state, UNKNOWN), "",
+        fields.get("Dependency", ""),
     )  # fmt: skip  # by position, which takes half the time
 
 

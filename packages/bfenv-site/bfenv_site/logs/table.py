@@ -20,7 +20,7 @@ from bfenv_site.logs.run import Ambiguous, Log, Record
 
 FIELDS = (
     "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "account", "queue",
-    "partition", "cluster", "nodes", "job",
+    "partition", "cluster", "nodes", "job", "after",
 )  # fmt: skip
 NAMES = FIELDS[6:]
 UNITS = {"s": 1, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in each
@@ -76,8 +76,9 @@ def read_columns(
         mapping: The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Behind the
             column of a duration, its unit may stand, as in "time_limit:min": s, min, h, ms or us.
             Required are submit, size, and runtime or both start and end. Optional are estimate,
-            user, group, account, queue, partition, cluster, nodes, and job, its id. Other columns
-            are ignored.
+            user, group, account, queue, partition, cluster, nodes, job, its id, and after, the jobs
+            that it waits for: their ids, or Slurm's text such as "afterok:7". Other columns are
+            ignored.
         delimiter: One character. None chooses that of , ; tab | which is most frequent in the first
             line.
         processors: Processors of the machine.

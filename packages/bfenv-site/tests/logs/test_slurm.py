@@ -375,3 +375,29 @@ def test_names_with_the_delimiter_in_them_ask_for_another_one(tmp_path):
         read_sacct(path, processors=8)
     with pytest.warns(UserWarning, match="4 malformed lines .* sacct --delimiter"):
         assert len(read_sacct(path, processors=8, on_error="skip")) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("afterok:1", 3600),
+        ("afterany:1(unfulfilled)", 3600),
+        ("afterok:1:2,afterany:77", 3600),
+        ("after:1", 9),
+        ("singleton", 9),
+        ("", 9),
+    ],
+)
+def test_dependencies_of_a_dump_are_followed(text, start, tmp_path):
+    """afterok and afterany wait for the end of a job; the last of several counts."""
+    path = tmp_path / "dump.txt"
+    begin = 1_600_000_000
+    head = "JobID|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|Dependency\n"
+    rows = [
+        (1, begin, begin, begin + 3600, 3600, 60, "COMPLETED", 2, ""),
+        (2, begin + 5, begin + 5, begin + 65, 60, 60, "COMPLETED", 2, ""),
+        (3, begin + 9, begin + 3700, begin + 3760, 60, 60, "COMPLETED", 2, text),
+    ]
+    path.write_text(head + "\n".join("|".join(map(str, row)) for row in rows))
+    trace = read_sacct(path, processors=8)
+    assert bfenv.simulate(trace, "easy").start.tolist() == [0, 5, start]

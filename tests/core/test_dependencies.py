@@ -1,0 +1,104 @@
+"""Jobs that wait for others: eligible at the end of the job before plus the think time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.dependencies import dependencies_of
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import JOB, PRECEDING, THINK, Outage
+from tests.conftest import small_traces
+
+
+def chained(trace, before, think, **changes):
+    """The trace with these preceding jobs, by place or -1, and think times."""
+    records = np.full((len(trace), 18), -1.0)
+    records[:, JOB] = np.arange(len(trace)) + 1
+    records[:, PRECEDING] = [place + 1 if place >= 0 else -1 for place in before]
+    records[:, THINK] = think
+    jobs = trace.jobs
+    return bfenv.make_trace(
+        jobs.submit, jobs.size, trace.runtime, trace.processors, estimate=jobs.estimate,
+        user=jobs.user, records=records, **changes,
+    )  # fmt: skip
+
+
+POLICIES = ("fcfs", "easy", "conservative", "conservative-replan", "easy(order='size', guard=1)")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_job_starts_after_the_end_of_the_job_before_and_its_think_time(policy):
+    """Four processors: jobs 0 and 1 would fit together, and job 2 takes what job 1 leaves."""
+    trace = bfenv.make_trace([0, 1, 2], [2, 2, 2], [100, 50, 30], 4)
+    for think, start in ((0, 100), (7, 107)):
+        follow = chained(trace, [-1, 0, -1], [-1, think, -1])
+        assert bfenv.simulate(follow, policy).start.tolist() == [0, start, 2]
+
+
+@st.composite
+def chains(draw):
+    """Small traces in which some jobs wait for an earlier one; some with an outage."""
+    trace = draw(small_traces(jobs=10, processors=6))
+    before = [draw(st.integers(-1, place - 1)) if place else -1 for place in range(len(trace))]
+    think = draw(st.lists(st.integers(0, 9), min_size=len(trace), max_size=len(trace)))
+    outages = draw(st.sampled_from([(), (Outage(5, 9, trace.processors),), (Outage(3, 8, 1),)]))
+    return chained(trace, before, think, outages=outages)
+
+
+@given(chains(), st.sampled_from([*POLICIES, "slurm"]))
+@settings(max_examples=150)
+def test_no_job_starts_before_it_may(trace, policy):
+    schedule = bfenv.simulate(trace, policy).check()
+    follow = dependencies_of(trace)
+    if follow is not None:
+        waits = follow.before >= 0
+        eligible = schedule.end[follow.before] + follow.think
+        assert (schedule.start >= eligible)[waits].all()
+
+
+@given(small_traces(jobs=10, processors=6), st.sampled_from(POLICIES))
+@settings(max_examples=60)
+def test_dependencies_that_are_met_change_nothing(trace, policy):
+    """A job that waits for one that has ended long before has the schedule without dependencies."""
+    free = chained(trace, [-1] * len(trace), [-1] * len(trace))
+    start = bfenv.simulate(free, policy)
+    before = [
+        next((j for j in range(i) if start.end[j] <= trace.jobs.submit[i]), -1)
+        for i in range(len(trace))
+    ]
+    follow = bfenv.simulate(chained(trace, before, [0] * len(trace)), policy)
+    assert follow.start.tolist() == start.start.tolist()
+
+
+def test_what_is_not_in_the_trace_or_not_before_a_job_is_not_waited_for():
+    trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [9, 9, 9], 4)
+    assert dependencies_of(chained(trace, [1, 40, -1], [0, 0, 0])) is None
+    assert dependencies_of(chained(trace, [-1, 0, 1], [0, 0, 0])[1:]).before.tolist() == [-1, 0]
+
+
+def test_dependencies_are_content():
+    trace = bfenv.make_trace([0, 1], [1, 1], [9, 9], 4)
+    hashes = {chained(trace, [-1, place], [0, 0]).hash for place in (-1, 0)}
+    assert len(hashes) == 2
+
+
+def write_log(path):
+    path.write_text(
+        "; MaxProcs: 8\n"
+        "1 0 0 3600 4 -1 -1 4 3600 -1 1 1 1 1 1 1 -1 -1\n"
+        "2 2 3598 3600 2 -1 -1 2 3600 -1 1 1 1 1 1 1 1 60\n"
+    )
+    return path
+
+
+def test_a_log_says_that_its_dependencies_are_followed(tmp_path):
+    path = write_log(tmp_path / "log.swf")
+    with pytest.warns(UserWarning, match="log.swf: 1 job waits for the end of another job"):
+        trace = bfenv.read_swf(path)
+    assert bfenv.simulate(trace, "easy").start.tolist() == [0, 3660]
+    free = bfenv.read_swf(path, dependencies="ignore")
+    assert bfenv.simulate(free, "easy").start.tolist() == [0, 2]
+    with pytest.raises(BfenvError, match="environments do not follow"):
+        bfenv.envs.BackfillEnv(trace)
