@@ -312,6 +312,57 @@ def _readings(quick: bool) -> Content:
     return Content(cells)
 
 
+MERITS = {
+    "most jobs": "los-maxjobs",
+    "greatest slowdown": "los-max-slowdown",
+    "least slowdown": "los(merit=slowdown, aim=min)",
+    "greatest response": "los(merit=response)",
+    "least response": "los(merit=response, aim=min)",
+}
+
+
+def _merits(quick: bool) -> Content:
+    """Draw what each merit of section 3.4 gains on LOS; the thesis prints two of them."""
+    panels, best = [], []
+    for measure, label in LABELS.items():
+        for log in LOGS:
+            loads = _loads(log, quick)
+            values = {
+                merit: [at(log, policy, measure, load, quick, reference="los") for load in loads]
+                for merit, policy in MERITS.items()
+            }
+            lines = [Line(merit, gains, loads) for merit, gains in values.items()]
+            panels.append(Panel(log.label, "offered load", label, lines, zero=True))
+            best += [
+                Comparison(f"{_where(log, loads[-1])}, {merit}", gains[-1], greatest[-1], log)
+                for greatest in [values["greatest slowdown"]]
+                for merit, gains in values.items()
+                if measure == SLOWDOWN and gains is not greatest
+            ]
+    text = "At the highest load the greatest total slowdown gains most slowdown"
+    return Content((), panels, [Claim(text, best)], per_row=3)
+
+
+STUDIES = {
+    "one reservation": "los",
+    **{f"{k} reservations": f"los(reservations={k})" for k in (2, 4, 8)},
+    **{f"threshold {u}": f"los(threshold={u})" for u in (0.9, 0.5)},
+}
+
+
+def _studies(quick: bool) -> Content:
+    """What LOS gains on EASY in the two studies that chapter 5 names, whose results none prints."""
+    return Content(
+        [
+            Cell(row, f"{log.label}, {load:g}", value, log)
+            for row, policy in STUDIES.items()
+            for log in LOGS
+            for load in _loads(log, quick)[-3::2]
+            for value in [at(log, policy, SLOWDOWN, load, quick, reference="easy")]
+        ]
+    )
+
+
 _WORKED = {1: "initial values of M", 2: "resulting M", 3: "initial plane k = 0"} | {
     table: f"plane k = {k}" for table, k in PLANES.items()
 }
@@ -377,6 +428,9 @@ ITEMS = (
     ),
     Item("readings", "mean bounded slowdown gained on EASY, by reading of the lookahead",
          "Figures 4.3 and 4.7", _readings, digits=1),
+    Item("section-3.4", "what each merit gains on LOS", "Section 3.4", _merits),
+    Item("chapter-5", "mean bounded slowdown gained on EASY, in the studies to come",
+         "Chapter 5", _studies, digits=1),
 )  # fmt: skip
 
 SHMUELI_LOS2003 = Paper(
