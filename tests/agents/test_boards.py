@@ -14,14 +14,14 @@ BOARDS = ROOT / "docs" / "agents" / "boards"
 
 
 def column(board):
-    """The policies of a board, ranked and below the line, with their mean bounded slowdowns."""
+    """The policies of a board with their mean bounded slowdowns."""
     found, place = {}, 0
     for line in (BOARDS / f"{board}.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         if cells and cells[0] == "policy":
             place = cells.index("bounded slowdown")
         elif cells and not cells[0].startswith("---"):
-            found[cells[0]] = cells[place]
+            found[cells[0].removesuffix("\\*")] = cells[place]
     return found
 
 

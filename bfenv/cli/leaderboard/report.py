@@ -40,10 +40,10 @@ def report(
 ) -> None:
     """Rank the policies of a leaderboard.
 
-    The measure is the penalized slowdown: the mean bounded slowdown over EASY's, times how often
-    the longest wait exceeds EASY's. A mark shows who starves jobs. The HTML page is a single file
-    and makes no network requests. Its Gantt chart shows the hours in which EASY and the best
-    policy differ most; for others see `bfenv gantt`.
+    The measure is the penalized slowdown: the mean bounded slowdown over EASY's, multiplied by the
+    longest wait over EASY's where that is above 1. A mark shows who starves jobs. The HTML page is
+    a single file and makes no network requests. Its Gantt chart shows the hours in which EASY and
+    the best policy differ most; for others see `bfenv gantt`.
 
     \b
     Examples:

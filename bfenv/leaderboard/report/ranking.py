@@ -139,8 +139,9 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
     * `failed`: also list the failed rows, which the page does elsewhere.
     """
     texts = [
-        "Penalized slowdown is the mean bounded slowdown divided by EASY's on the same jobs, times "
-        "how often the longest wait exceeds EASY's, or an hour if that is longer; at least once. "
+        "Penalized slowdown is the mean bounded slowdown divided by EASY's on the same jobs; it is "
+        "multiplied by the longest wait divided by EASY's, or by an hour if that is longer, "
+        "wherever this is above 1. "
         "Ratios to EASY's are geometric means over workloads and seeds. The metrics are means over "
         "runs; the longest wait is that of all runs."
     ]
