@@ -24,7 +24,7 @@ from tests.oracles import machine as naive
 from tests.site_log import write_site
 
 ROOT = Path(__file__).resolve().parent.parent
-pytest.register_assert_rewrite("tests.policy_contract")
+pytest.register_assert_rewrite("tests.command_contract", "tests.policy_contract")
 
 cache_root()  # is kept, so that a test that names another cache, for logs, compiles no kernel again
 

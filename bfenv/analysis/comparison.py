@@ -11,9 +11,9 @@ import numpy as np
 
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
-from bfenv.core.durations import HOUR
+from bfenv.core.durations import HOUR, TAU
 from bfenv.core.errors import BfenvError
-from bfenv.core.schedule import TAU, Schedule
+from bfenv.core.schedule import Schedule
 
 LEAST_WAIT = HOUR  # the longest wait of the reference counts as at least this, in `penalized`
 STARVES = 2.0  # a policy starves jobs if its longest wait is above this multiple of EASY's

@@ -6,7 +6,8 @@ In all functions, `schedule` (Schedule) is judged.
 import numpy as np
 
 from bfenv.analysis.schedule_metrics import bounded_slowdown
-from bfenv.core.schedule import TAU, Schedule
+from bfenv.core.durations import TAU
+from bfenv.core.schedule import Schedule
 
 
 def jain(shares: np.ndarray) -> float:

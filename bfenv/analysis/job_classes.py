@@ -7,9 +7,9 @@ import numpy as np
 
 from bfenv.analysis.comparison import slowdown_ratio
 from bfenv.analysis.schedule_metrics import bounded_slowdown
-from bfenv.core.durations import HOUR
+from bfenv.core.durations import HOUR, TAU
 from bfenv.core.jobs import Trace
-from bfenv.core.schedule import TAU, Schedule
+from bfenv.core.schedule import Schedule
 
 LONG = HOUR  # seconds; a job is long if its runtime is above this
 WIDE = 8  # processors; a job is wide if its size is above this

@@ -18,8 +18,9 @@ from bfenv.analysis.intervals import CONFIDENCE
 from bfenv.analysis.job_classes import class_metrics, slowdown_ratios_by_class
 from bfenv.analysis.promises import guarantee_metrics, reservation_metrics
 from bfenv.core.arguments import check_integer
+from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError
-from bfenv.core.schedule import TAU, Schedule
+from bfenv.core.schedule import Schedule
 from bfenv.workloads.summary import crashed_jobs
 
 OTHER_TAUS = (60, 600)  # seconds, of further mean bounded slowdowns

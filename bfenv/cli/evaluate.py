@@ -10,8 +10,8 @@ import typer
 import bfenv.cli.options as o
 from bfenv.cli import show
 from bfenv.cli.show import Format
+from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.core.schedule import TAU
 
 if TYPE_CHECKING:
     from bfenv.core.jobs import Trace

@@ -19,20 +19,24 @@ class Summary(NamedTuple):
 
 # In the order a newcomer needs them: compare, operate, research.
 MENU = {
-    "evaluate": Summary("Compare policies, agents and models on the same jobs."),
+    "evaluate": Summary(
+        "Compare schedulers on the same jobs: policies, agents, models and programs."
+    ),
     "gantt": Summary("Draw a Gantt chart of one policy, or of two on the same jobs."),
     "report": Summary("Report what another policy would do to your users.", "site"),
     "apply": Summary("Bring an order to a live Slurm.", "site"),
     "when": Summary("Say when jobs will start, and how sure that is.", "site"),
     "workloads": Summary("List workloads; show, fetch, import or schedule one."),
-    "train": Summary("Train an agent: evolve a small score.", "lab"),
+    "train": Summary(
+        "Train an agent: evolve a small score, by which EASY orders the queue.", "lab"
+    ),
     "search": Summary("Search for an order of EASY that beats EASY.", "lab"),
     "record": Summary("Record a policy or an agent as a data set of Minari."),
     "evolve-task": Summary("Write a task for OpenEvolve and services like it.", "judge"),
     "leaderboard": Summary("Compare policies and agents on frozen suites of traces."),
     "check": Summary("Find faults in your own policy."),
     "agents": Summary("List agents; show one, make one, or prepare one for the Hub."),
-    "warm": Summary("Compile the environment and the common policies."),
+    "warm": Summary("Compile the environment and the common policies now."),
 }
 # Behind the commands of the menu: the first word is one of these, the last one is the module.
 BEHIND = {

@@ -13,9 +13,9 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
+from bfenv.core.durations import TAU
 from bfenv.core.errors import UnknownNameError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
-from bfenv.core.schedule import TAU
 from bfenv.core.text import counted
 from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
 from bfenv.evaluation.calibration_lines import calibration_lines

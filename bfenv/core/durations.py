@@ -7,6 +7,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.text import shown
 
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3_600, 86_400  # seconds
+TAU = 10  # seconds, of the bounded slowdown
 UNITS = {"s": SECOND, "min": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 LONGEST = 10**15  # seconds; more is a mistake
 PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h|d|w)\s*")

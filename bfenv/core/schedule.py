@@ -4,12 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bfenv.core.durations import format_duration
+from bfenv.core.durations import TAU, format_duration
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import inlined
-
-TAU = 10  # seconds, of the bounded slowdown
 
 
 def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

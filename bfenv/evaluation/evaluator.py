@@ -21,11 +21,12 @@ from bfenv.analysis.summary import json_ready, metrics, summarize
 from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.competitor import Competitor
+from bfenv.core.durations import TAU
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.partitions import Partitions, is_partitioned, partitions_of, with_partitions
 from bfenv.core.policy import COMPLETION, Policy, Watch, division_of, plans_for
-from bfenv.core.schedule import TAU, Schedule
+from bfenv.core.schedule import Schedule
 from bfenv.evaluation.cases import Case, Episodes
 from bfenv.evaluation.episodes import row_of_episodes, score_episodes
 from bfenv.evaluation.row import Row, new_row

@@ -2,19 +2,18 @@
 
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 import pytest
-import typer.main
 
-from bfenv import load_workload, write_swf
+from bfenv.baselines import registry
 from bfenv.cli import groups
-from bfenv.cli.app import app
-from judge_helpers.programs import FCFS
+from bfenv.core import distributions
 from tests.cli.conftest import SWF
+from tests.command_contract import *  # noqa: F403  # the tests of each command
+from tests.command_contract import NOT_RUN, commands_of
 
 NOTICE = re.compile(
     r"bfenv: (compiling for the first use on this machine, .*|.* after [\d.]+ (s|min|h))"
@@ -128,40 +127,51 @@ def test_no_arguments(run):
         assert "Usage: bfenv" in out
 
 
-def walk(command, *words):
-    """The words of every command of the app that can be run."""
-    context = command.make_context("bfenv", [], resilient_parsing=True)
-    names = command.list_commands(context) if hasattr(command, "list_commands") else ()
-    found = [
-        one for name in names for one in walk(command.get_command(context, name), *words, name)
-    ]
-    return found + (
-        [] if names and not getattr(command, "invoke_without_command", True) else [words]
-    )
-
-
-APP = typer.main.get_command(app)
-COMMANDS = [" ".join(words) for words in walk(APP) if words]
+COMMANDS = commands_of("")
 GROUPS = ["", *(name for name in COMMANDS if any(one.startswith(f"{name} ") for one in COMMANDS))]
-# Examples that need files of a long computation, a download, a live Slurm, or much time.
-NOT_RUN = {
-    "agents card", "agents push", "apply", "check", "check conformance", "evaluate bound", "gantt",
-    "leaderboard bound", "leaderboard report", "leaderboard verify", "record", "report",
-    "search", "train", "train curves", "workloads fetch", "workloads import", "workloads info",
-    "warm",
-}  # fmt: skip
 
 
-def examples(help):
-    """The commands under Examples in a help text."""
-    text = help.partition("Examples:")[2].partition("\n\n")[0]
-    return re.findall(r"^ +(bfenv .*)$", re.sub(r" \\\n +", " ", text), re.M)
+@pytest.fixture(params=COMMANDS)
+def command(request):
+    """Each command of this distribution."""
+    return request.param
 
 
 def test_walk():
-    """The app is walked to its ends."""
-    assert len(COMMANDS) > 20 and {"report whatif", "leaderboard verify", "train"} <= set(COMMANDS)
-    assert set(COMMANDS) >= NOT_RUN
+    """The app is walked to its ends, and each command is of one distribution."""
+    assert len(COMMANDS) > 10 and {"evaluate", "leaderboard run", "workloads"} <= set(COMMANDS)
+    others = [name for name, summary in groups.COMMANDS.items() if summary.extra]
+    assert not set(COMMANDS) & set(others) and {*COMMANDS, *others} >= NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("report site.swf.gz", "`bfenv report` comes with bfenv-site"),
+        ("workloads import log.txt", "`bfenv workloads import` comes with bfenv-site"),
+        ("leaderboard verify board", "`bfenv leaderboard verify` comes with bfenv-judge"),
+        ("train", "`bfenv train` comes with bfenv-lab"),
+        ("evaluate -w lublin:jobs=9 -p slurm", "the policy slurm comes with bfenv-site"),
+        ("evaluate -w lublin:jobs=9 -p agent:rlscheduler(path=x)", "the agent rlscheduler comes"),
+        ("evaluate -w lublin:jobs=9 --player true", "--player comes with bfenv-judge"),
+    ],
+)
+def test_not_installed(run, monkeypatch, words, answer):
+    """What a distribution has that is not installed is answered with the line that installs it."""
+    monkeypatch.setattr(
+        distributions,
+        "entry_points",
+        lambda group: [e for e in entry_points(group=group) if e.value.startswith("bfenv.")],
+    )
+    distributions.offers.cache_clear()
+    registry._of_distribution.cache_clear()
+    try:
+        status, _, err = run(*words.split())
+    finally:
+        distributions.offers.cache_clear()
+        registry._of_distribution.cache_clear()
+    assert (status, err.count("\n")) == (2, 1)
+    assert answer in err and 'pip install "bfenv[' in err
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -170,36 +180,6 @@ def test_lists_of_commands(run, group):
     out = run(*group.split(), "--help", columns=80)[1]
     lines = re.split("Commands:|More:", out)[-1].splitlines()
     assert lines and not [line for line in lines if line.endswith("...")]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help(run, command):
-    """Every help text has examples of its command, and lines of at most 80 characters."""
-    status, out, _ = run(*command.split(), "--help", columns=80)
-    assert status == 0 and examples(out)
-    assert examples(out)[0].startswith(f"bfenv {command}")
-    long = [line for line in out.splitlines() if len(line) > 80]
-    assert all(
-        "--" in line or "-o JobID," in line or "squeue -" in line for line in long
-    )  # only commands to copy
-
-
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - NOT_RUN))
-def test_examples(run, tmp_path, monkeypatch, command):
-    """The examples in the help texts work."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BFENV_TRACES", raising=False)
-    write_swf(load_workload("lublin:jobs=50"), tmp_path / "site.swf.gz")
-    scheduler = tmp_path / "my-scheduler"
-    scheduler.write_text(f"#!{sys.executable}\n{FCFS.replace('FIRST', 'pass').strip()}\n")
-    scheduler.chmod(0o755)
-    for example in examples(run(*command.split(), "--help")[1]):
-        status, out, err = run(*shlex.split(example)[1:])
-        if "bwrap" in example and shutil.which("bwrap") is None:
-            assert status == 2 and "install the package `bubblewrap`" in err
-            continue
-        assert status == 0, (example, err)
-        assert out or (tmp_path / "schedule.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -321,7 +301,8 @@ def test_help_imports_little():
 def test_list_of_commands():
     """The help of `bfenv` lists each command with the first sentence of its help."""
     for name, summary in groups.COMMANDS.items():
-        assert groups.load_command(name).get_short_help_str(100) == summary.text
+        if not summary.extra:
+            assert groups.load_command(name).get_short_help_str(100) == summary.text
 
 
 @pytest.mark.filterwarnings("default")

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.arguments import check_choice
+from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import inlined, kernel
-from bfenv.core.schedule import TAU
 
 COSTS = ("mean_bounded_slowdown", "mean_wait")
 

@@ -10,6 +10,7 @@ from bfenv.core.jobs import make_trace
 from bfenv.leaderboard.limits import PlayerLimits
 from bfenv_judge.players.containment import bubblewrap
 from bfenv_judge.players.remote_policy import Flags, program_policy
+from tests.command_contract import FCFS
 
 QUICK = PlayerLimits(startup=60.0, decision=60.0, reply=2**21)
 BOXED = replace(QUICK, sandbox="bwrap")
@@ -27,31 +28,6 @@ def why_no_sandbox():
 needs_sandbox = pytest.mark.skipif(bool(why_no_sandbox()), reason=why_no_sandbox())
 
 # First come, first served, as docs/players.md has it; FIRST is run at the first pass.
-FCFS = """
-import json, os, sys, time
-queue, size, free = [], {}, 0
-first = True
-for line in sys.stdin:
-    message, reply = json.loads(line), {}
-    if message["message"] == "begin":
-        queue, size, free = [], {}, message["processors"]
-    elif message["message"] == "pass":
-        for job, _, processors, *_ in message.get("submitted", []):
-            size[job] = processors
-            queue.append(job)
-        killed = message.get("killed", [])
-        free += sum(size[job] for job in message.get("ended", []) + killed)
-        queue = sorted(queue + killed)
-        starts = []
-        while queue and size[queue[0]] <= free:
-            free -= size[queue[0]]
-            starts.append(queue.pop(0))
-        reply = {"start": starts}
-        if first:
-            first = False
-            FIRST
-    print(json.dumps(reply), flush=True)
-"""
 
 
 def program(first: str = "pass") -> list[str]:

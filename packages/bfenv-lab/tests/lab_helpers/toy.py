@@ -3,8 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+from bfenv.core.durations import TAU
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.core.schedule import TAU
 from bfenv.workloads import write_swf
 
 # Size on a machine of 4, estimate and runtime of four kinds of jobs. Jobs run one by one, and the

@@ -1,0 +1,127 @@
+"""What every command has to keep: tests for a module that imports them.
+
+The module has a fixture `command`, for each of its commands.
+"""
+
+import re
+import shlex
+import shutil
+import sys
+
+import pytest
+import typer.main
+
+from bfenv import load_workload, write_swf
+from bfenv.cli import groups
+from bfenv.cli.app import app
+from bfenv.core.distributions import PACKAGES, NotInstalledError, is_installed
+
+MISSING = [extra for extra in PACKAGES if not is_installed(extra)]  # distributions
+# A program that serves jobs in order, and does something else at FIRST.
+FCFS = """
+import json, os, sys, time
+queue, size, free = [], {}, 0
+first = True
+for line in sys.stdin:
+    message, reply = json.loads(line), {}
+    if message["message"] == "begin":
+        queue, size, free = [], {}, message["processors"]
+    elif message["message"] == "pass":
+        for job, _, processors, *_ in message.get("submitted", []):
+            size[job] = processors
+            queue.append(job)
+        killed = message.get("killed", [])
+        free += sum(size[job] for job in message.get("ended", []) + killed)
+        queue = sorted(queue + killed)
+        starts = []
+        while queue and size[queue[0]] <= free:
+            free -= size[queue[0]]
+            starts.append(queue.pop(0))
+        reply = {"start": starts}
+        if first:
+            first = False
+            FIRST
+    print(json.dumps(reply), flush=True)
+"""
+
+
+def walk(command, *words):
+    """The words of every command of the app that can be run."""
+    context = command.make_context("bfenv", [], resilient_parsing=True)
+    names = command.list_commands(context) if hasattr(command, "list_commands") else ()
+    found = [
+        one for name in names for one in walk(command.get_command(context, name), *words, name)
+    ]
+    return found + (
+        [] if names and not getattr(command, "invoke_without_command", True) else [words]
+    )
+
+
+def commands_of(extra):
+    """The commands of a distribution, with those of its groups."""
+    if extra:
+        return [name for name, summary in groups.COMMANDS.items() if summary.extra == extra]
+    own = [name for name, summary in groups.MENU.items() if not summary.extra]
+    found = [
+        " ".join(words)
+        for name in own
+        for words in walk(typer.main.get_command(app).get_command(None, name), name)
+    ]
+    behind = [name for name, summary in groups.BEHIND.items() if not summary.extra]
+    return [*found, *behind]
+
+
+# Examples that need files of a long computation, a download, a live Slurm, or much time.
+NOT_RUN = {
+    "agents card", "agents push", "apply", "check", "check conformance", "evaluate bound", "gantt",
+    "leaderboard bound", "leaderboard report", "leaderboard verify", "record", "report",
+    "search", "train", "train curves", "workloads fetch", "workloads import", "workloads info",
+    "warm",
+}  # fmt: skip
+
+
+def examples(help):
+    """The commands under Examples in a help text."""
+    text = help.partition("Examples:")[2].partition("\n\n")[0]
+    return re.findall(r"^ +(bfenv .*)$", re.sub(r" \\\n +", " ", text), re.M)
+
+
+def test_help(run, command):
+    """Every help text has examples of its command, and lines of at most 80 characters."""
+    status, out, _ = run(*command.split(), "--help", columns=80)
+    assert status == 0 and examples(out)
+    assert examples(out)[0].startswith(f"bfenv {command}")
+    long = [line for line in out.splitlines() if len(line) > 80]
+    assert all(
+        "--" in line or "-o JobID," in line or "squeue -" in line for line in long
+    )  # only commands to copy
+
+
+def test_examples(run, tmp_path, monkeypatch, command):
+    """The examples in the help texts work, or say which distribution they need."""
+    if command in NOT_RUN:
+        pytest.skip("its examples need files, a download or much time")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BFENV_TRACES", raising=False)
+    write_swf(load_workload("lublin:jobs=50"), tmp_path / "site.swf.gz")
+    scheduler = tmp_path / "my-scheduler"
+    scheduler.write_text(f"#!{sys.executable}\n{FCFS.replace('FIRST', 'pass').strip()}\n")
+    scheduler.chmod(0o755)
+    for example in examples(run(*command.split(), "--help")[1]):
+        status, out, err = run(*shlex.split(example)[1:])
+        if "bwrap" in example and shutil.which("bwrap") is None:
+            assert status == 2 and "install the package `bubblewrap`" in err
+            continue
+        if any(str(NotInstalledError("", extra)) in err for extra in MISSING):
+            assert status == 2
+            continue
+        assert status == 0, (example, err)
+        assert out or (tmp_path / "schedule.csv").exists()
+
+
+def test_summary(command):
+    """A list of commands has the first sentence of the command's help."""
+    summary = groups.COMMANDS.get(command)
+    if summary is None:
+        pytest.skip("it is listed by its group, which reads the sentence itself")
+    assert groups.load_command(command).get_short_help_str(100) == summary.text
