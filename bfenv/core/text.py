@@ -38,7 +38,7 @@ def counted(count: int, one: str, more: str | None = None) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names in a line; of many, the first, and how many more there are."""
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    return ", ".join(f"{name:.{LONGEST}}" for name in names[:MOST_NAMES]) + more
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ Source: the manual pages squeue(1) and sinfo(1) of Slurm 25.11, and the data par
 to 25.05, of which later ones wrap numbers as {"set", "number"} and states as lists.
 """
 
-import csv
 import os
 import re
 from collections import Counter
@@ -22,19 +21,21 @@ from bfenv.core.competitor import Competitor
 from bfenv.core.durations import DAY, MINUTE, parse_duration
 from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage
+from bfenv.core.names import LARGEST
 from bfenv.core.policy import Policy
-from bfenv.core.text import counted
+from bfenv.core.text import counted, shown
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import united_outages
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.text import read_json, read_lines
-from bfenv.workloads.logs.times import read_time, rounded
+from bfenv.workloads.logs.times import LATEST, read_time, rounded
 from bfenv_site.defaults import PLANNER, SINFO, SQUEUE
 from bfenv_site.forecasts.forecast import FUTURES, Asked, Forecaster, joined
 from bfenv_site.forecasts.known import UNLIMITED, what_is_known
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.logs.outage_files import windows_of
+from bfenv_site.logs.selection import read_users
 from bfenv_site.slurm.conf import expand_names
 from bfenv_site.slurm.live import is_slurm, knows_partitions, on_live_queue
 
@@ -52,8 +53,13 @@ LOST = re.compile(
 )
 DRAINING = re.compile(r"drain|drng|reserved|resv|reboot|blocked|power(ing)?_?down|no_respond")
 LOST_FLAGS, DRAINING_FLAGS = "$", "*%!@^"  # maintenance; no answer, powers down, reboots
-INTEGER = re.compile(r"-?\d+$")
-TASKS = re.compile(r"\[([0-9,:-]+)(?:%([0-9]+))?\]")
+INTEGER = re.compile(r"-?[0-9]{1,15}$")
+DIGITS = 15  # of a number, at most
+# Tasks of an array: "0-9:2,20%4" within brackets; Slurm cuts a long list, as in "0,2,4,..."
+TASKS = re.compile(r"\[([^\[\]]*)\]")
+SPAN = re.compile(rf"([0-9]{{1,{DIGITS}}})(?:-([0-9]{{1,{DIGITS}}}))?(?::([0-9]{{1,{DIGITS}}}))?$")
+CUT = "..."
+MOST_ENTRIES = 10**7  # Slurm knows no more jobs; one array has 4 million at most
 
 
 class Entry(NamedTuple):
@@ -82,7 +88,8 @@ class Entry(NamedTuple):
 
 def number_of(entry: Entry) -> tuple[int, ...]:
     """Return the number of a job, and of its task: of equal priorities, Slurm takes the lowest."""
-    return tuple(map(int, re.findall("[0-9]+", entry.name.partition("[")[0])))
+    numbers = re.findall(f"[0-9]{{1,{DIGITS}}}", entry.name.partition("[")[0])
+    return tuple(map(int, numbers))
 
 
 class Snapshot(NamedTuple):
@@ -114,7 +121,8 @@ def read_squeue(path: str | os.PathLike[str], maintenance: bool = False) -> Snap
     if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
         raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
     found = [_from_json(path, job) for job in jobs]
-    return _snapshot(path, found, _amount(content.get("last_update")), maintenance)
+    last = _amount(path, "last_update", content.get("last_update"), most=LATEST)
+    return _snapshot(path, found, last, maintenance)
 
 
 def snapshot_of(where: Any, lines: Iterable[str], maintenance: bool = False) -> Snapshot:
@@ -141,6 +149,8 @@ def _snapshot(
     entries: list[Entry] = []
     apart: list[Entry] = []
     ended: list[Entry] = []
+    if sum(count for _, count, _ in there) > MOST_ENTRIES:
+        raise WorkloadError(f"{where}: more than {MOST_ENTRIES:,} jobs, which no Slurm has")
     for entry, count, time in there:
         last = max(last, time, entry.submit, entry.start)
         if entry.runs or entry.end >= 0:
@@ -194,7 +204,7 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     )  # fmt: skip
     if has_ended:
         return entry._replace(end=began + elapsed), 1, 0
-    count, most = _tasks(name)
+    count, most = _tasks(where, name)
     is_clock = state == "RUNNING" and ran.upper() not in NO_LIMIT
     return entry._replace(most_tasks=most), count, began + elapsed if is_clock else 0
 
@@ -207,45 +217,62 @@ def _limit(text: str) -> int:
 
 
 def _whole(where: str, text: str) -> int:
-    if not text.isdecimal():
-        raise WorkloadError(f"{where}: {text!r} is not a whole number")
+    if not text.isdecimal() or len(text) > DIGITS:
+        raise WorkloadError(f"{where}: {shown(text)} is not a whole number")
     return int(text)
 
 
 def _instant(where: str, text: str) -> int:
     if not text.isdecimal():
         raise WorkloadError(
-            f"{where}: the time {text!r} has no time zone; set SLURM_TIME_FORMAT=%s for squeue"
+            f"{where}: the time {shown(text)} has no time zone; set SLURM_TIME_FORMAT=%s for squeue"
         )
+    if len(text) > DIGITS or int(text) > LATEST:
+        raise WorkloadError(f"{where}: the time {shown(text)} is after the year 3000")
     return int(text)
 
 
-def _tasks(text: str) -> tuple[int, int]:
+def _tasks(where: Any, text: str) -> tuple[int, int]:
     """Return the number of jobs in an entry and how many may run at once, or 0.
 
-    These are 3 and 4 for "7_[0-2%4]".
+    These are 3 and 4 for "7_[0-2%4]". Raises WorkloadError if Slurm has cut the list of tasks, or
+    it cannot be read; `where` it is from is for the message.
     """
     match = TASKS.search(text)
     if match is None:
         return 1, 0
+    tasks, percent, most = match[1].partition("%")
+    if tasks.endswith(CUT):
+        raise WorkloadError(
+            f"{where}: Slurm has cut the tasks of {shown(text)}; set SLURM_BITSTR_LEN=0 for squeue"
+        )
     count = 0
-    for part in match[1].split(","):
-        span, _, step = part.partition(":")
-        first, _, last = span.partition("-")
-        count += len(range(int(first), int(last or first) + 1, int(step or 1)))
-    return count, int(match[2] or 0)
+    for part in tasks.split(","):
+        span = SPAN.match(part)
+        if span is None or int(span[3] or 1) < 1 or int(span[2] or span[1]) < int(span[1]):
+            raise WorkloadError(
+                f"{where}: {shown(part)} in {shown(text)} is not a range of tasks, such as 0-9:2"
+            )
+        count += len(range(int(span[1]), int(span[2] or span[1]) + 1, int(span[3] or 1)))
+    return count, _whole(str(where), most) if percent else 0
 
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     states = job.get("job_state")
-    state = (states[0] if states else "") if isinstance(states, list) else str(states)
+    state = str((states[0] if states else "") if isinstance(states, list) else states)
     if state not in RUNS | WAITS:
         return None
-    task, array = _amount(job.get("array_task_id"), -1), _amount(job.get("array_job_id"))
+
+    def amount(field: str, default: int = 0, most: int = LARGEST) -> int:
+        return _amount(
+            f"{path}: job {shown(job.get('job_id'))}", field, job.get(field), default, most
+        )
+
+    task, array = amount("array_task_id", -1), amount("array_job_id")
     name = f"{array}_{task}" if array and task >= 0 else str(job.get("job_id"))
-    size = _amount(job.get("cpus"))
+    size = amount("cpus")
     if size < 1:
-        raise WorkloadError(f"{path}: job {name} has no number of cpus")
+        raise WorkloadError(f"{path}: job {name:.40} has no number of cpus")
     runs, string = state in RUNS, str(job.get("array_task_string") or "")
     reason = rs.HELD if job.get("hold") else str(job.get("state_reason") or "")
     reason = rs.SUSPENDED if state == rs.SUSPENDED else reason
@@ -254,22 +281,31 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     count, most = 1, 0
     if string:
         name = f"{array or name}_[{string.strip('[]')}]"
-        count, most = _tasks(name)
+        count, most = _tasks(path, name)
     entry = Entry(
         name, str(job.get("user_name") or ""), runs, size,
-        UNLIMITED if is_endless else MINUTE * _amount(limit), _amount(job.get("submit_time")),
-        _amount(job.get("start_time")) if runs else -1, _amount(job.get("priority")), reason,
-        str(job.get("partition") or ""), str(job.get("nodes") or ""), _amount(job.get("nice")),
-        most_tasks=most or _amount(job.get("array_max_tasks")),
+        UNLIMITED if is_endless else MINUTE * amount("time_limit", most=LATEST),
+        amount("submit_time", most=LATEST),
+        amount("start_time", most=LATEST) if runs else -1, amount("priority"), reason,
+        str(job.get("partition") or ""), str(job.get("nodes") or ""), amount("nice"),
+        most_tasks=most or amount("array_max_tasks"),
     )  # fmt: skip
     return entry, count, 0
 
 
-def _amount(value: Any, default: int = 0) -> int:
-    """Return a number of Slurm's JSON, plain or wrapped."""
+def _amount(where: Any, field: str, value: Any, default: int = 0, most: int = LARGEST) -> int:
+    """Return a number of Slurm's JSON, plain or wrapped; the default if there is none.
+
+    Raises WorkloadError if it is larger than `most`, or no finite number; `where` it is from and
+    its `field` are for the message.
+    """
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
-    return int(value) if isinstance(value, int | float) else default
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return default
+    if not abs(value) <= most:
+        raise WorkloadError(f"{where}: {field} is {shown(value)}, which is out of range")
+    return int(value)
 
 
 class Node(NamedTuple):
@@ -371,7 +407,7 @@ def forecaster_of_queue(
         if trace is None:
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
         processors = trace.processors
-    check_integer("processors", processors, 1)
+    check_integer("processors", processors, 1, LARGEST)
     snapshot, notes = _at(snapshot, at, squeue)
     fitting, left_out = on_nodes(snapshot.entries, every, processors)
     left_out = [*snapshot.apart, *left_out]
@@ -585,7 +621,7 @@ def _user_numbers(path: Any, logged: np.ndarray, user: np.ndarray) -> dict[str, 
     """Return the numbers of users in a trace, by name."""
     number_of = dict(zip(logged.astype(int).tolist(), user.tolist(), strict=True))
     found = {}
-    for row in csv.reader(read_lines(path)[0]):
-        if len(row) == 3 and row[0] == "user" and row[1].isdecimal():
-            found[row[2]] = number_of.get(int(row[1]), -1)
+    for (kind, number), name in read_users(path).items():
+        if kind == "user":
+            found[name] = number_of.get(number, -1)
     return found

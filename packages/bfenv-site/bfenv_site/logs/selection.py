@@ -10,13 +10,14 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
-from bfenv.core.errors import WorkloadError
-from bfenv.core.files import write_atomically
+from bfenv.core.errors import BfenvError, WorkloadError
+from bfenv.core.files import read_file, write_atomically
 from bfenv.workloads.logs.cleaning import DROPPED, count_reasons
 from bfenv.workloads.logs.times import read_time
 from bfenv_site.logs.run import Record, Run, number_names
 
 DATE = len("2026-01-31")
+DIGITS = 15  # of the number of a user, at most
 
 
 class Selection(NamedTuple):
@@ -130,14 +131,15 @@ def read_users(path: str | os.PathLike[str]) -> dict[tuple[str, int], str]:
     Raises WorkloadError if the file cannot be read, or a line is not of this kind.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+        rows = list(csv.reader(read_file(path).decode().splitlines()))
+    except (OSError, BfenvError, ValueError, csv.Error) as error:
         raise WorkloadError(f"{path}: cannot be read: {error}") from error
     names = {}
-    for i, line in enumerate(csv.reader(text.splitlines()), 1):
+    for i, line in enumerate(rows, 1):
         if i == 1 and line == ["kind", "number", "name"]:
             continue
-        if len(line) != 3 or line[0] not in ("user", "group") or not line[1].isdecimal():
+        is_row = len(line) == 3 and line[0] in ("user", "group") and line[1].isdecimal()
+        if not is_row or len(line[1]) > DIGITS:
             raise WorkloadError(f"{path}, line {i}: expected kind,number,name like user,7,ann")
         names[line[0], int(line[1])] = line[2]
     return names

@@ -407,7 +407,7 @@ def _partition(
     unknown = [node for node in names if node not in known]
     if unknown:
         what = f"nodes {listed(unknown)}, which no NodeName has"
-        raise PolicyError(f"{path}: PartitionName={name} has {what}")
+        raise PolicyError(f"{path}: PartitionName={name:.40} has {what}")
     both = _number(path, line, "Priority", 1, int)  # an older name for the two
     return Partition(
         name,

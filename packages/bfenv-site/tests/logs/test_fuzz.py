@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from site_helpers.fuzz.claims import CLAIMS
+from site_helpers.fuzz.grammars import FORMATS, attack
 from site_helpers.fuzz.seeds import seeds, vocabulary
 
 SECONDS = 1
@@ -44,6 +45,16 @@ def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
     for seed in seeds(reader):
         CLAIMS[reader](seed)
     attack()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_grammars_write_is_read_or_refused_clearly(name):
+    """Of each format's inputs at least a third is read; no other has a traceback, or takes long.
+
+    What is mostly refused at its first line tests little of a reader.
+    """
+    count = max(30, LOGS // 20)
+    assert attack(name, count) >= count / 3
 
 
 @pytest.mark.thorough

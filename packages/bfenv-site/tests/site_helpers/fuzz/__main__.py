@@ -58,7 +58,11 @@ def attack(reader: str, options: argparse.Namespace) -> NoReturn:
             f"-max_len={LONGEST}", f"-rss_limit_mb={MEMORY}", f"-dict={words}",
             *(options.inputs or [str(corpus)]),
         ]  # fmt: skip
-        atheris.Setup([sys.argv[0], *arguments], CLAIMS[reader])
+
+        def attempt(data: bytes) -> None:
+            CLAIMS[reader](data)
+
+        atheris.Setup([sys.argv[0], *arguments], attempt)
         atheris.Fuzz()
     raise AssertionError("atheris has returned")
 

@@ -1,7 +1,7 @@
 """What must hold of a log's reader whatever is in the file: the claims that a fuzzer attacks.
 
 A claim takes the bytes of a file, of which the first chooses options. It fails by AssertionError
-or by whatever else the reader lets out.
+or by whatever else the reader lets out, and returns whether jobs were read.
 """
 
 import json
@@ -23,17 +23,19 @@ MAP = {"submit": "sub", "size": "n", "runtime": "ran", "start": "on", "end": "of
        "estimate": "lim", "user": "who"}  # fmt: skip
 
 
-def swf(data: bytes) -> None:
+def swf(data: bytes) -> bool:
     """Each line with more than a comment is a job or counted; what was read is written as such."""
     choice, path = _file(data, "log.swf")
     options = {
         "processors": (None, 6, 2**40)[choice % 3],
         "overrun": ("kill", "extend")[choice // 3 % 2],
     }
-    _holds(read_swf, path, [line for line in _lines(path, "latin-1") if _words(line)], options)
+    return _holds(
+        read_swf, path, [line for line in _lines(path, "latin-1") if _words(line)], options
+    )
 
 
-def sacct(data: bytes) -> None:
+def sacct(data: bytes) -> bool:
     """Each line after the first that is not blank is a job or counted, and written as such."""
     choice, path = _file(data, "dump.txt")
     options = {
@@ -46,10 +48,11 @@ def sacct(data: bytes) -> None:
     }
     lines = [line for line in _lines(path, "utf-8") if line.strip()]
     if lines and not lines[0].lstrip().startswith("{"):  # which is JSON
-        _holds(read_sacct, path, lines[0 if FIRST.match(lines[0]) else 1 :], options)
+        return _holds(read_sacct, path, lines[0 if FIRST.match(lines[0]) else 1 :], options)
+    return False
 
 
-def accounting(kind, data: bytes) -> None:
+def accounting(kind, data: bytes) -> bool:
     """As of `sacct`, of a log without a line of column names."""
     choice, path = _file(data, "log")
     options = {
@@ -59,10 +62,10 @@ def accounting(kind, data: bytes) -> None:
         "timezone": ZONES[choice // 12 % 4],
     }
     options["kind"] = kind
-    _holds(read_log, path, [line for line in _lines(path, "utf-8") if line.strip()], options)
+    return _holds(read_log, path, [line for line in _lines(path, "utf-8") if line.strip()], options)
 
 
-def sacct_json(data: bytes) -> None:
+def sacct_json(data: bytes) -> bool:
     """Each record of the list of jobs is a job or counted."""
     choice, path = _file(data, "log.json")
     try:
@@ -74,10 +77,10 @@ def sacct_json(data: bytes) -> None:
         "kind": "sacct-json",
         "resource": ("cores", "nodes", "gpus", "memory")[choice // 3 % 4],
     }
-    _holds(read_log, path, jobs if isinstance(jobs, list) else [], options)
+    return _holds(read_log, path, jobs if isinstance(jobs, list) else [], options)
 
 
-def xdmod(data: bytes) -> None:
+def xdmod(data: bytes) -> bool:
     """Each row after the first, of CSV or JSON, is a job or counted."""
     choice, path = _file(data, "export")
     options = {
@@ -92,10 +95,10 @@ def xdmod(data: bytes) -> None:
         rows = json.loads("\n".join(_lines(path, "utf-8")))[1:]
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    _holds(read_log, path, rows, options)
+    return _holds(read_log, path, rows, options)
 
 
-def columns(data: bytes) -> None:
+def columns(data: bytes) -> bool:
     """As of `sacct`, of a table; whether Parquet or text is for the file to say."""
     choice, path = _file(data, "table.csv")
     options = {
@@ -105,7 +108,7 @@ def columns(data: bytes) -> None:
         "timezone": ZONES[choice // 8 % 4],
         "longest": (None, 3600)[choice // 32 % 2],
     }
-    _holds(read_columns, path, _after_the_first(path), options)
+    return _holds(read_columns, path, _after_the_first(path), options)
 
 
 CLAIMS = {
@@ -121,7 +124,7 @@ CLAIMS = {
 }
 
 
-def _holds(read, path: Path, lines: list[str], options: dict) -> None:
+def _holds(read, path: Path, lines: list[str], options: dict) -> bool:
     strict = _outcome(read, path, options)
     trace = _outcome(read, path, options | {"on_error": "skip"})
     if isinstance(trace, str):
@@ -131,7 +134,7 @@ def _holds(read, path: Path, lines: list[str], options: dict) -> None:
         counted = re.search(r"\(([^()]*|.*e\.g\. .*)\)$", trace)
         if counted and "no line is a job" in trace:
             assert sum(map(int, re.findall(r": ([0-9]+)", counted[1]))) == len(lines), trace
-        return
+        return False
     counted = len(trace) + trace.cleaning.dropped + trace.cleaning.continued
     assert counted == len(lines), (trace.cleaning, len(trace))
     work = int((trace.jobs.size.astype(object) * trace.runtime).sum())
@@ -144,6 +147,7 @@ def _holds(read, path: Path, lines: list[str], options: dict) -> None:
     assert again.hash == trace.hash
     if options.get("overrun") != "extend":  # which raises estimates
         assert (again.records == trace.records).all()
+    return True
 
 
 def _outcome(read, path: Path, options: dict):
