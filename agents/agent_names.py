@@ -180,17 +180,6 @@ def training_of(name: str) -> Sequence[Span] | None:
     return getattr(opened, "trained_on", None)
 
 
-def starts_trials(name: str) -> bool:
-    """Whether an agent starts jobs for trials, by its name or its settings. Opens no model."""
-    agent_name = read_agent(name)
-    settings: Mapping[str, Any] = agent_name.options
-    if "trial_limit" not in settings and agent_name.is_saved:
-        settings = read_card(agent_name.base, MODEL).settings
-    elif "trial_limit" not in settings:
-        settings = getattr(find_agent(name), "settings", {})
-    return settings.get("trial_limit") is not None
-
-
 def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     """Open an agent by its name, or take an object as one.
 

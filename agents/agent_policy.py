@@ -43,7 +43,7 @@ class AgentCompetitor(Competitor):
         self.opened = opened
         self.name = name or opened.name
         self.deterministic = deterministic
-        self.trials = opened.settings.get("trial_limit") is not None
+        self.trials = False  # the environment has none
         self.stochastic = True  # what a function makes may depend on the seed
 
     def run(self, trace: Trace, seed: int, watch: Watch) -> Schedule:

@@ -24,7 +24,7 @@ from bfenv.core.durations import format_duration
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import read_file, write_atomically
 from bfenv.core.names import LARGEST
-from bfenv.core.policy import COMPLETION, DIVISIONS, TRIALS, Policy
+from bfenv.core.policy import COMPLETION, DIVISIONS, Policy
 from bfenv.core.text import shown
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_FEATURES
@@ -212,6 +212,8 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     try:
         values = {field: content[field] for field in FIELDS[kind]}
         if kind != POLICY:  # no other setting: a reward could name code
+            if values["settings"].get("trial_limit") is not None:
+                raise ValueError("it makes trials, which the environment no longer has")
             values["settings"] = {setting: values["settings"][setting] for setting in ACTING}
         for field, value in values.items():
             wanted = list if TYPES[field] is tuple else TYPES[field]
@@ -303,11 +305,6 @@ def acting_settings(batch: EnvBatch) -> dict[str, Any]:
     present = set(batch.queue_features)
     groups = [name for name, features in JOB_FEATURES.items() if present >= set(features)]
     return settings | {"job_features": groups}
-
-
-def division_of_settings(settings: Mapping[str, Any]) -> str:
-    """Return the division of an agent that acts in an environment with these settings."""
-    return COMPLETION if settings.get("trial_limit") is None else TRIALS
 
 
 def plain(value: Any) -> Any:

@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 
 from bfenv.baselines.easy import EASY
-from bfenv.baselines.easy_orders.order_pass import takes_trial
 from bfenv.baselines.fcfs import FCFS
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import NEXT_JOB, now
+from bfenv.core.cluster import now, shadow
 from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
-from bfenv.core.profile import shadow
-from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
+from bfenv.envs.handle import EnvHandle, handles_of
 from bfenv.parallel.failures import as_policy_error
 
 
@@ -55,8 +53,7 @@ class HandleAgent:
             * `state`: As it was given.
 
         Raises:
-            PolicyError: If the policy raises anything, or starts a trial that the environment does
-                not have.
+            PolicyError: If the policy raises anything.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state
@@ -89,8 +86,8 @@ class PolicyAgent(HandleAgent):
         seed: Random seed (stochastic policies only).
 
     Raises:
-        PolicyError: If `env` is anything else, or if the policy starts jobs for a trial and the
-            environment has no trials (`trial_limit`).
+        PolicyError: If `env` is anything else, or if the policy starts jobs for a trial: the
+            environment has no trials.
 
     Examples:
         Play an episode as EASY would.
@@ -112,24 +109,23 @@ class PolicyAgent(HandleAgent):
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0) -> None:
         super().__init__(env)
         self.policy = find_policy(policy)
+        if self.policy.trials:
+            raise PolicyError(
+                f"{self.policy.name} starts jobs for a trial, and environments have no trials; "
+                "use bfenv.simulate"
+            )
         self.seed = seed
         for handle in self.handles:
-            if self.policy.trials and handle.batch.settings["trial_limit"] is None:
-                raise PolicyError(
-                    f"{self.policy.name} starts jobs for a trial: make the environment with the "
-                    "trial_limit of the policy"
-                )
             rules = handle.batch.rules
-            depth = rules.reservation_depth
             # Whether no start of the policy can be illegal, so that none is lost unseen
-            is_legal = self.policy is FCFS or (self.policy is EASY and depth in (0, 1))
-            is_legal = is_legal or (depth == 0 and rules.guard_code is None)
+            is_legal = self.policy in (FCFS, EASY)
+            is_legal = is_legal or not (rules.oldest_is_head or rules.guard_code is not None)
             if self.policy.stateful or not is_legal:
                 handle.batch.stop_at_every_pass()
         self.replaced_actions = 0
         count = len(self.handles)
         self._memory: list[Any] = [None] * count
-        self._starts: list[list[PlannedStart]] = [[] for _ in range(count)]  # left of this pass
+        self._starts: list[list[int]] = [[] for _ in range(count)]  # left of this pass
         self._partial = [False] * count  # whether to plan again after these starts
         self._pass_ids: list[tuple[int, int]] = [(-1, -1)] * count
         self._planned = [(0, np.empty(0, dtype=np.int64))] * count  # see `_was_followed`
@@ -140,11 +136,12 @@ class PolicyAgent(HandleAgent):
         if handle.pass_id != self._pass_ids[i] or (self._partial[i] and not self._starts[i]):
             self._plan(i, handle)
         mask, window, starts = handle.action_masks(), handle.window, self._starts[i]
-        actions = [self._action_of(handle, start) for start in starts]
-        for k, action in enumerate(actions):
-            if action is not None and mask[action]:
+        slot_of = {job: slot for slot, job in enumerate(handle.slots.tolist())}
+        for k, job in enumerate(starts):
+            slot = slot_of.get(job)
+            if slot is not None and mask[slot]:
                 del starts[k]
-                return action
+                return slot
         if mask[window]:
             self.replaced_actions += len(starts)
             starts.clear()
@@ -167,55 +164,26 @@ class PolicyAgent(HandleAgent):
         with as_policy_error(self.policy.name):
             starts = handle.starts_of(self.policy, memory, whole=self.policy.stateful)
         self._pass_ids[i] = handle.pass_id
-        jobs = np.array([start.job for start in starts], dtype=np.int64)
-        self._planned[i] = handle.started_jobs + len(jobs), jobs
+        self._planned[i] = handle.started_jobs + len(starts), np.array(starts, dtype=np.int64)
         self._starts[i] = starts[:1] if beyond else starts
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
 
     def _was_followed(self, i: int, handle: EnvHandle) -> bool:
         """Tell whether exactly the jobs that the policy planned to start have started since."""
         started, jobs = self._planned[i]
-        cluster = handle.cluster
-        have_run = (cluster.start[jobs] >= 0) | (cluster.trial_start[jobs] >= 0)
-        # A job that was killed at the end of its trial waits again.
-        killed = np.count_nonzero(cluster.trial_end[: cluster.state[NEXT_JOB]] == now(cluster))
-        return bool(have_run.all()) and started - killed == handle.started_jobs
+        return started == handle.started_jobs and bool((handle.cluster.start[jobs] >= 0).all())
 
     def _new_memory(self, handle: EnvHandle) -> Any:
         return new_memory(self.policy, handle.jobs, handle.trace.processors, self.seed)
-
-    def _action_of(self, handle: EnvHandle, start: PlannedStart) -> int | None:
-        """Return the action that is a start of the policy; None if no slot has the job."""
-        job, trial = start
-        rules = handle.batch.rules
-        action = np.flatnonzero(handle.slots == job)
-        if rules.first_trial is not None:  # the environment decides which starts are trials
-            tries = takes_trial(handle.cluster, handle.jobs, rules.first_trial, job)
-            known = trial == (rules.first_trial[0] if tries else 0)
-        else:
-            action += handle.window + 1 if trial else 0
-            known = trial in (0, rules.trial_limit or 0)
-        if not known:
-            what = f"starts job {job}" + (f" for a trial of {trial} s" if trial else "")
-            raise PolicyError(
-                f"{self.policy.name} {what} at {now(handle.cluster)} s of {handle.trace.name}, "
-                f"where trial_limit={handle.batch.settings['trial_limit']!r}"
-            )
-        return int(action[0]) if len(action) else None
 
     def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int | None:
         """Return the slot of a job whose reservation allows no further start; None for none."""
         cluster, jobs, slots = handle.cluster, handle.jobs, handle.slots
         startable = handle.startable()
         left = slots[startable]
-        first_trial = handle.batch.rules.first_trial
-        length = jobs.estimate[left]
-        if first_trial is not None:
-            tries = [takes_trial(cluster, jobs, first_trial, job) for job in left]
-            length = np.where(tries, first_trial[0], length)
         for slot in np.flatnonzero(mask[: handle.window] & ~startable).tolist():
             shadow_time, extra_nodes = shadow(cluster, jobs, slots[slot])
-            over = now(cluster) + length <= shadow_time
+            over = now(cluster) + jobs.estimate[left] <= shadow_time
             if not (over | (jobs.size[left] <= extra_nodes)).any():
                 return int(slot)
         return None

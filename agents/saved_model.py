@@ -17,6 +17,7 @@ from bfenv.agents.seen_jobs import spans_of
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.names import import_object
+from bfenv.core.policy import COMPLETION
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import VERSION
 
@@ -203,7 +204,7 @@ def describe_model(model: Any, env: Any = None) -> cards.Card:
     )
     return cards.Card(
         name="model",
-        division=cards.division_of_settings(settings[0]),
+        division=COMPLETION,
         kind=cards.MODEL,
         what=f"a model of {algorithm}",
         found={

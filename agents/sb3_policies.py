@@ -36,7 +36,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     * `saf`: the network "ranker" begins with probabilities in proportion to (size x estimate) **
       -saf, so the smallest area first; 0 for equal ones.
 
-    Raises BfenvError if the environment has actions for trials, or another network is to begin so.
+    Raises BfenvError if the actions are not slots and a pass, or another network is to begin so.
 
     Examples:
         >>> from bfenv.envs.sb3 import BackfillVecEnv
@@ -58,7 +58,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     ) -> None:
         parts: Any = observation_space
         if spaces.flatdim(action_space) != parts["queue"].shape[0] + 1:
-            raise BfenvError("ScorerPolicy has no actions for trials: trial_limit=None")
+            raise BfenvError("ScorerPolicy needs one action per slot and one for the pass")
         jobs, cluster = parts["queue"].shape[1], parts["cluster"].shape[0]
         check_choice("network", network, NETWORKS)
         self.network, self.hidden = network, check_integer("hidden", hidden, 1)

@@ -6,11 +6,10 @@ and extra nodes only shrink while the clock stands still, a job once refused sta
 scan gives the same starts.
 """
 
-from bfenv.core.cluster import free, now, start, waiting
+from bfenv.core.cluster import free, now, shadow, start, waiting
 from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import shadow
 
 
 @kernel

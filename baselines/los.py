@@ -53,13 +53,13 @@ from bfenv.baselines.queue_order import (
     sort,
 )
 from bfenv.core.arguments import check_choice, check_integer, check_number
-from bfenv.core.cluster import free, now, start, waiting
+from bfenv.core.cluster import free, now, shadow, start, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, least_free, new_profile, place, rebuild, shadow
+from bfenv.core.profile import Profile, least_free, new_profile, place, rebuild
 from bfenv.knowledge.priorities import FCFS, Order, sort_by_merging
 
 LOOKAHEAD = 50  # jobs, section 4.2

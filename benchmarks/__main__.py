@@ -15,6 +15,7 @@ from benchmarks.forecasts import measure_forecasts
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
 from benchmarks.processes import measure_start
 from benchmarks.search import measure_search
+from benchmarks.walk import walk_table
 from bfenv.baselines.registry import find_policy
 from bfenv.baselines.registry import policies as all_policies
 from bfenv.cli import show
@@ -60,6 +61,12 @@ app = typer.Typer(
 def engine(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
     """Time reading logs and simulating whole traces."""
     _measure(measure_engine(repeat), format, out)
+
+
+@app.command(cls=Once)
+def walk() -> None:
+    """Count how many files and functions a step, a reset and a simulation enter, uncompiled."""
+    typer.echo(walk_table(), nl=False)
 
 
 @app.command(cls=Once)

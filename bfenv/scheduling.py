@@ -22,6 +22,7 @@ from bfenv.core.cluster import (
     now,
     one_event_at_a_time,
     running,
+    shadow,
     start,
     started,
     try_start,
@@ -40,7 +41,6 @@ from bfenv.core.profile import (
     rebuild,
     release,
     reserve,
-    shadow,
 )
 
 __all__ = [

@@ -7,10 +7,9 @@ from types import MappingProxyType
 import numpy as np
 
 from bfenv.baselines import los
-from bfenv.core.cluster import free, now, start, waiting
+from bfenv.core.cluster import free, now, shadow, start, waiting
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.core.profile import shadow
 
 PLANES = {4: 0, 5: 1, 6: 2, 7: 3}  # Table 3.4 is the plane k = 0, and so on
 UNKNOWN = "φ"  # of a cell that is not filled yet

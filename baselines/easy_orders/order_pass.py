@@ -12,7 +12,17 @@ import numpy as np
 
 import bfenv.core.profile as pr
 import bfenv.knowledge.priorities as p
-from bfenv.core.cluster import PROCESSORS, free, now, start, started, try_start, waiting
+from bfenv.core.cluster import (
+    PROCESSORS,
+    free,
+    now,
+    shadow,
+    shadow_of_room,
+    start,
+    started,
+    try_start,
+    waiting,
+)
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -104,7 +114,7 @@ def _set_deadlines(cluster, jobs, memory):
     first = new_from(cluster, deadline, FOREVER, memory.last_pass)
     for job in waiting(cluster)[first:]:
         if deadline[job] == FOREVER:
-            shadow_time, _ = pr.shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
+            shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
             shadow_interval = shadow_time - jobs.submit[job]
             deadline[job] = jobs.submit[job] + memory.shadow_intervals[0] * shadow_interval
 
@@ -116,7 +126,7 @@ def _backfill(cluster, jobs, memory, queue):
     shadow_time, extra_nodes = FOREVER, 0
     if memory.reservations[0] != 0 or memory.head_overdue[0]:
         need = room(cluster, jobs, memory, queue[0])
-        shadow_time, extra_nodes = pr.shadow_of_room(
+        shadow_time, extra_nodes = shadow_of_room(
             predicted, jobs, jobs.requested_start[queue[0]], need
         )
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0

@@ -28,11 +28,10 @@ from bfenv.baselines.easy_orders.order_pass import (
 )
 from bfenv.baselines.easy_orders.order_pass import decide as order_pass
 from bfenv.baselines.easy_orders.order_pass import new_memory as new_pass_memory
-from bfenv.core.cluster import finished, free, now, waiting
+from bfenv.core.cluster import finished, free, now, shadow_of_room, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.profile import shadow_of_room
 from bfenv.knowledge.best_score import Scores, find_best, new_scores, write_firsts
 from bfenv.knowledge.expression_program import draws_numbers, parse_expression, score_jobs
 from bfenv.knowledge.priorities import EXPRESSION

@@ -166,6 +166,39 @@ def may_start(cluster, jobs, job):
     )
 
 
+@inlined
+def shadow(cluster, jobs, head):
+    """Compute shadow time and extra nodes of a waiting job that cannot start now.
+
+    Shmueli 2003, sections 3.2.1 and 3.3.1.
+
+    Args:
+        head (int): Index of the job.
+
+    Returns:
+        tuple:
+        * `time` (int): The earliest second, by estimates, at which the job fits and may start.
+        * `extra` (int): Processors free then beyond the job's need; all jobs expected to end at
+          that time count.
+    """
+    return shadow_of_room(cluster, jobs, jobs.requested_start[head], jobs.size[head])
+
+
+@kernel
+def shadow_of_room(cluster, jobs, requested_start, need):
+    """Compute what `shadow` does for a head that starts once `need` processors are free."""
+    available = free(cluster)
+    runs = running(cluster)
+    ends = expected_ends(cluster)
+    time = max(now(cluster), requested_start)
+    for i in range(len(runs)):
+        if available >= need and ends[i] > time:
+            break
+        available += jobs.size[runs[i]]
+        time = max(time, ends[i])
+    return time, available - need
+
+
 # What a policy does -------------------------------------------------------------------------
 
 

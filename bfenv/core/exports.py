@@ -8,6 +8,7 @@ from bfenv.core.cluster import may_start as may_start
 from bfenv.core.cluster import now as now
 from bfenv.core.cluster import one_event_at_a_time as one_event_at_a_time
 from bfenv.core.cluster import running as running
+from bfenv.core.cluster import shadow as shadow
 from bfenv.core.cluster import start as start
 from bfenv.core.cluster import started as started
 from bfenv.core.cluster import try_start as try_start
@@ -38,7 +39,6 @@ from bfenv.core.profile import place as place
 from bfenv.core.profile import rebuild as rebuild
 from bfenv.core.profile import release as release
 from bfenv.core.profile import reserve as reserve
-from bfenv.core.profile import shadow as shadow
 from bfenv.core.schedule import Schedule as Schedule
 from bfenv.core.schedule import bounded_slowdown as bounded_slowdown
 from bfenv.core.simulator import simulate as simulate

@@ -1,8 +1,8 @@
 """Availability profile: free processors over future time, by estimates.
 
 The profile is a staircase: `free[i]` processors from `time[i]` until `time[i + 1]`, the last step
-without end. The functions change it in place. Shadow time and extra nodes are here as well: the
-reservation of EASY, which needs no profile but only the running jobs.
+without end. The functions change it in place. For EASY, which needs no profile, see
+`bfenv.core.cluster.shadow`.
 
 In all functions, `profile` (Profile) begins at the times given or before; `size` (int) is in
 processors; `duration` (int), `earliest` (int), `begin` (int) and `end` (int) are in seconds;
@@ -15,7 +15,7 @@ import numpy as np
 
 from bfenv.core.cluster import expected_ends, free, now, running
 from bfenv.core.jobs import FOREVER
-from bfenv.core.kernel import inlined, kernel
+from bfenv.core.kernel import kernel
 from bfenv.core.lazy_exports import hint_at_scheduling
 
 LONG = 256  # steps of a profile from which on not all are moved for one that comes
@@ -45,39 +45,6 @@ def new_profile(running: int, reservations: int) -> Profile:
     return Profile(
         np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)
     )
-
-
-@inlined
-def shadow(cluster, jobs, head):
-    """Compute shadow time and extra nodes of a waiting job that cannot start now.
-
-    Shmueli 2003, sections 3.2.1 and 3.3.1.
-
-    Args:
-        head (int): Index of the job.
-
-    Returns:
-        tuple:
-        * `time` (int): The earliest second, by estimates, at which the job fits and may start.
-        * `extra` (int): Processors free then beyond the job's need; all jobs expected to end at
-          that time count.
-    """
-    return shadow_of_room(cluster, jobs, jobs.requested_start[head], jobs.size[head])
-
-
-@kernel
-def shadow_of_room(cluster, jobs, requested_start, need):
-    """Compute what `shadow` does for a head that starts once `need` processors are free."""
-    available = free(cluster)
-    runs = running(cluster)
-    ends = expected_ends(cluster)
-    time = max(now(cluster), requested_start)
-    for i in range(len(runs)):
-        if available >= need and ends[i] > time:
-            break
-        available += jobs.size[runs[i]]
-        time = max(time, ends[i])
-    return time, available - need
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 import operator
 import sys
+import textwrap
+from copy import deepcopy
 from types import FrameType
 from typing import Any, SupportsIndex, Unpack
 
@@ -14,231 +16,142 @@ import bfenv.envs.features as ft
 import bfenv.envs.settings as st
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
-from bfenv.envs.batch_state import StepBuffers
-from bfenv.envs.infos import Info
+from bfenv.envs.handle import EnvHandle
 from bfenv.envs.rendering import render
-from bfenv.envs.snapshot import PlanningHandle
+from bfenv.envs.reward import Info
 
 
-class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
+class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     """The waiting queue and the machine of an HPC cluster: decide what starts next, and when.
 
     ## Description
 
-    Jobs of a workload arrive at a machine of P processors and wait in a queue in order of
-    submission. At every scheduling pass, after the ends and the arrivals of an instant, the agent
-    starts jobs one by one, or lets the clock run. A job takes its `size` processors until it ends.
-    It runs for its true runtime, which is hidden until it ends, and is killed at its estimate.
-    `bfenv.core.cluster` states the semantics; `bfenv.simulate` drives the same machine.
+    Jobs arrive at a machine of P processors and wait in a queue. At each scheduling pass, after the
+    ends and arrivals of an instant, the agent starts jobs one by one or lets the clock run. A job
+    holds its `size` processors until it ends. Its runtime is hidden until then, and at its estimate
+    it is killed. The machine is that of `bfenv.simulate`; `bfenv.core.cluster` states its rules.
 
     ## Action Space
 
-    `Discrete(window + 1)`, or `Discrete(2 * window + 1)` with actions for trials. Action i < window
-    names the job in slot i: if it may start now, it does, else it becomes the head. Action `window`
-    passes: the clock runs on to the next scheduling pass at which a start is legal. If no more jobs
-    wait than the window has slots, they all are in slots; else `window_order` says which of them.
-    Slots are in order of submission, so the oldest waiting job is in slot 0, except before an
-    outage (see below).
+    `Discrete(window + 1)`. Action i < window names the job in slot i: it starts if it can, and
+    otherwise it becomes the head. Action `window` passes: the clock runs on to the next pass at
+    which a start is legal. Slots are in order of submission, so the oldest job is in slot 0. If
+    more jobs wait than there are slots, `window_order` chooses among them.
 
-    The head has the reservation of EASY (shadow time and extra nodes) until the clock runs on.
-    After it has been named, only starts that do not delay it are legal, and no other head can be
-    named. A head can be named wherever some start is legal. The pass is illegal while a start is.
-    This expresses EASY with the queue in any order, and to start what fits before reserving.
+    The head has EASY's reservation (shadow time and extra nodes) until the clock runs on. While it
+    has, only starts that do not delay it are legal, and no other head can be named. While any start
+    is legal, a head may be named and passing is illegal. With these actions an agent can act as
+    EASY under any queue order. `reservations` and `idle` set other rules: with `reservations=0`,
+    `idle="every_pass"` and no guard, a policy without trials can act as itself, see
+    `bfenv.PolicyAgent`.
 
-    A start is legal when a job is in the slot, it fits now, its requested start time has come, it
-    leaves outages to come their processors, and it delays, by estimates, no reservation.
+    The guard limits waits. A job that has waited longer than the limit comes first: its start is
+    the only legal one if it fits, and otherwise it is the head. The limit is `guard` x (1 day + B).
+    B is the largest backlog so far: waiting work by predicted runtimes, divided by the number of
+    processors (`bfenv.baselines.age_guard`).
 
-    The guard bounds waits. A job that has waited longer than its limit comes first: while it fits,
-    its start is the only legal action; while it does not, only starts that do not delay its
-    reservation are legal, and no other head can be named. The limit is `guard` times the sum of a
-    day and the largest backlog since the episode began; the backlog is the sum of size x predicted
-    runtime over the waiting jobs, divided by P (`bfenv.baselines.age_guard`). `easy(guard=...)` has
-    the same guard.
-
-    Settings express the rules of other schedulers:
-
-    * `reservations=k`: the k oldest waiting jobs have reservations (1 as in EASY, 0 for none, "all"
-      for every job), and no head can be named. These jobs are in the first slots.
-    * `idle="allowed"`: the pass is legal unless the start of a job with a reservation is. With
-      "every_pass", the environment also stops where no start is legal.
-
-    `window_order` may be an expression in what a scheduler may know of a waiting job, such as
-    "-(wait + likely_runtime) / likely_runtime". The quantities are those of
-    `bfenv.knowledge.user_history.QUANTITIES`. The job with the smallest value comes first, the
-    older one of two with the same value; undefined values (NaN) come last, as infinite ones do.
-
-    With `trial_limit`, there are `window` actions more: action `window` + 1 + i starts the job in
-    slot i for a trial. If the job has not ended after `trial_limit` seconds, it is killed and waits
-    again in its old place, as if it had never run. A job may be tried once, if its estimate is
-    above the limit, and if the trial delays no reservation, its own included. Trials do not make
-    the pass illegal. A job counts as started for the episode's end when it has ended on trial or
-    has started without one.
-
-    With `trial_limit="5min above 35min"`, there are no such actions: a job with an estimate above
-    35 min that has had no trial starts for one, and its start is legal if the trial delays no
-    reservation. These are the trials of `easy(trial=..., trial_above=...)`. Outages still count
-    with the estimate.
-
-    If the workload has outages (`Trace.outages`), all of them are known in advance, as in
-    `bfenv.simulate`. An outage takes its processors when it begins. It is not a job: it is in no
-    slot, metric or reward. A start is illegal if the job could then, by its estimate, still hold
-    processors that an outage needs:
-
-    * A job that would hold too many even if it started alone is set aside until the next pass.
-    * The head is the oldest job that is not set aside. With reservations, a job before it that
-      could start, but not beside the jobs that run by now, is set aside, too.
-    * If a job with a reservation may start now, other starts must leave it what it needs.
-
-    A job that is set aside has no reservation and cannot become the head. If more jobs wait than
-    the window has slots, other jobs get slots first. EASY's starts under `bfenv.simulate` are
-    always legal.
-
-    The mask of legal actions is `env.unwrapped.action_masks()` (bool, for sb3-contrib) and
-    `info["action_mask"]` (int8, for `Discrete.sample`). At least one action is always legal. An
-    illegal action raises no error: it counts as the pass, with all that the pass costs, and is
-    counted in `info["illegal_actions"]`; `info["illegal_action"]` is True. If an agent passes while
-    nothing runs, no job is still to arrive and no outage is to come or to end, it would wait
-    forever: the environment then starts the head of the queue, and counts it in
-    `info["forced_starts"]`. So every episode ends.
+    `env.unwrapped.action_masks()` (bool) and `info["action_mask"]` (int8) tell which actions are
+    legal; at least one is. An illegal action counts as passing, sets `info["illegal_action"]`, and
+    is counted in `info["illegal_actions"]`. If the agent passes when nothing runs or will arrive,
+    the environment starts the oldest job, and counts it in `info["forced_starts"]`.
 
     ## Observation Space
 
-    A `Dict` of three float32 boxes. For libraries that expect vectors, Gymnasium's wrapper
-    FlattenObservation puts them in a row; the mask is in the column "legal" of "queue". The tables
-    below are version {version}.
+    A `Dict` of three float32 boxes. The tables have version {version}. In them, machine = P, and t
+    is in seconds:
 
-    log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
-    0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). log_expansion(x) =
-    min(1, log10(x) / 4). machine = P.
+    * log_time(t) = min(1, log(1 + t) / log(1 + 100 days)): 10 min is 0.40, 10 h is 0.66.
+    * log_count(n) = min(1, log(1 + n) / log(1 + 10,000)).
+    * log_expansion(x) = min(1, log10(x) / 4).
 
-    "queue", shape (window, {queue_length} or more), one row per slot:
+    "queue", shape (window, {queue_length} or more), has a row per slot:
 
     {queue}
 
-    Behind them stand groups of columns that are constant in some workloads. By default
-    (`job_features=None`) each is there if it varies in one of the workloads; a model that is used
-    on other workloads needs the groups named, such as `job_features=["users"]`. "users", for logs
-    that name users: what is said of runtimes changes only when a job of the user ends. Where
-    nothing of a user has ended, or the user is unknown, the estimate stands in for a runtime, and
-    the accuracy is 1. The prediction is the mean of the user's last two runtimes, at most the
-    estimate:
+    More columns follow, in groups that `job_features` chooses. "users" describes what ended jobs
+    tell of a job's user. If none has ended, the estimate stands in for a runtime. The prediction is
+    the mean of the user's last two runtimes, at most the estimate:
 
     {users}
 
-    "priority" and "requested_start", for workloads that have them:
+    "priority" and "requested_start":
 
     {others}
 
-    With a guard, there is another column:
+    With a guard, the last column is:
 
     {age}
 
-    With `trial_limit`, the last two columns are these; without actions for trials, the first:
-
-    {trial}
-
-    "cluster", shape ({cluster_length},) or ({cluster_length} + 1,):
+    "cluster", shape ({cluster_length},); with `idle` other than "never" the last row is a column,
+    too:
 
     {cluster}
 
-    Where the pass can be legal beside a start (with `idle` other than "never", or with actions for
-    trials), the last column is:
-
-    {pass_}
-
-    "profile", shape ({profile_length},): the availability profile, from the running jobs'
-    estimates, now and at 31 logarithmically spaced times up to 5 days ahead. Processors that are
-    then out of service are not free. Beyond the longest estimate of a workload, columns are 1
-    unless there are outages: in the default workload, whose longest is 18 h, the last seven. They
-    are there for logs with longer jobs:
+    "profile", shape ({profile_length},), is the availability profile from the estimates of running
+    jobs: free processors / machine, now and after these numbers of seconds:
 
     {profile}
 
-    In "queue", "fits" is 0 for jobs that an outage to come keeps from starting now. The end of an
-    outage in force counts as an expected end, in the head's reservation and in "next_end".
-
-    Nothing in the observation is derived from the true runtime of a job that has not ended. The
-    environment itself holds them, in `env.unwrapped.trace` and `env.unwrapped.batch`, to simulate
-    and to score: an agent that reads them there cheats.
+    No observation depends on the true runtime of a job that has not ended. The environment holds
+    these runtimes in `env.unwrapped.trace` and `env.unwrapped.batch`: an agent that reads them
+    there cheats.
 
     ## Rewards
 
-    Minus the growth, since the last decision (for the first, since the episode began), of a sum
-    over the episode's jobs. A waiting job counts with its wait so far. Until a job has ended, its
-    estimate stands in for its runtime; the reward after its end corrects that, and the last reward
-    settles the jobs that still run. So no reward tells the runtime of a job that has not ended,
-    and the sum is still exact.
+    The reward is the decrease of a cost since the last decision. The cost is a sum over the
+    episode's jobs. Until a job ends, it counts with its estimate; the reward after its end corrects
+    this, and the last reward settles the jobs that still run.
 
-    * "log_ratio", the default: log(sum of bounded slowdowns max(1, (wait + runtime) / max(runtime,
-      10 s)) / EASY's sum). Jobs not yet submitted count with a bounded slowdown of 1. EASY is
-      simulated on the same jobs and the same warm machine, once per episode window (conservative
-      backfilling, if jobs have requested start times). The rewards add up to minus the value at the
-      end: positive if the agent beats EASY. It is what the leaderboard ranks by. What EASY makes of
-      the jobs depends on all their runtimes, and the first reward brings it in: an agent that is
-      fed past rewards can read this one number.
-    * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs. The rewards
-      add up to minus the mean in `info["metrics"]`.
-    * "wait": the same of the waits, in seconds.
+    * "log_ratio": log(sum of bounded slowdowns / EASY's sum). A bounded slowdown is max(1, (wait +
+      runtime) / max(runtime, 10 s)), and 1 for a job to come. EASY schedules the same jobs from the
+      same machine (conservative backfilling does if jobs have requested start times). The rewards
+      add up to minus this ratio, by which the leaderboard ranks. The first reward contains EASY's
+      score, which depends on runtimes that are not known yet.
+    * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.
+    * "wait": the sum of waits in seconds, divided by the number of jobs.
 
-    For any other reward, give a function `reward(before, after) -> float` of two
-    `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the episode's
-    jobs that ended since the last decision (`bfenv.envs.reward.EndedJobs`); or give its name as
-    "module:function".
+    You can also give a function `reward(before, after) -> float` of two
+    `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the
+    `bfenv.envs.reward.EndedJobs` since the last decision; or its name, "module:function".
 
-    A step lasts from 0 s to days, 510 s on average, so a discount per step weighs decisions, not
-    time. `gamma=1` fits the metric: episodes end. To discount time, as in a semi-Markov decision
-    process, use gamma ** (info["dt"] / 510), where `dt` is how many seconds the step lasted.
+    `info["dt"]` is how many seconds a step lasted: from 0 s to days. `gamma=1` fits the metric,
+    because episodes end.
 
     ## Starting State
 
-    `episode_jobs` consecutive jobs, drawn by seed from the split; `reset(options={{"first_job":
-    j}})` chooses the first of them. The machine is warm: the `warmup_jobs` jobs before them have
-    been scheduled by EASY (by conservative backfilling, if jobs have requested start times) from an
-    empty machine, around outages. Jobs keep arriving after the episode's, to the end of the split,
-    and the agent schedules them, too. With several workloads or loads, one trace is drawn by seed;
-    `options={{"trace": k}}` chooses it. All loads of the first workload come first.
+    An episode is `episode_jobs` consecutive jobs, drawn by seed from the split, and from one of the
+    workloads and loads. `reset(options={{"first_job": j, "trace": k}})` chooses them. EASY has
+    scheduled the `warmup_jobs` jobs before them, so the machine is warm. Jobs keep arriving after
+    the episode's, to the end of the split.
 
     ## Episode End
 
-    The episode terminates when the last of its jobs has started, and is truncated after
-    `max_episode_steps` actions. `info["metrics"]`, zeros until then, holds the mean wait and mean
-    bounded slowdown of its jobs, their longest wait, the share of actions at which jobs waited
-    outside the window ("outside_window"), EASY's mean bounded slowdown and longest wait
-    ("reference_..."), and how many jobs had not started ("charged_jobs", 0 if the episode
-    terminated).
+    The episode terminates when its last job has started, and is truncated after `max_episode_steps`
+    actions. `info["metrics"]` then holds its mean wait and mean bounded slowdown, its longest wait,
+    the share of actions at which jobs waited outside the window, EASY's mean bounded slowdown and
+    longest wait ("reference_..."), and how many jobs had not started ("charged_jobs").
 
-    Truncation charges the jobs that have not started, in the last reward and in the metrics, as if
-    each started at max(now, its submit time, its requested start time) + 2 W / P + E, where W is
-    the work, by estimates, of all running and waiting jobs and of the episode's jobs still to come,
-    and E the longest estimate among them. For each outage that begins less than E after that time,
-    its length and E are added. Any scheduler that leaves no job waiting that may start is faster,
-    so truncation never pays. This holds for the wrapper TimeLimit, too, which
-    `gymnasium.make(..., max_episode_steps=n)` adds.
+    Truncation never pays: it charges each job that has not started as if it started at max(now, its
+    submit time, its requested start time) + 2 W / P + E. W is the work, by estimates, of all
+    running and waiting jobs and of the episode's jobs to come; E is the longest estimate among
+    them.
 
     ## Planning
 
-    `env.unwrapped.snapshot()` holds what is known at a decision, without any true runtime of a job
-    that has not ended. `env.unwrapped.restore(snapshot, seed)` goes into a future of it, in which
-    the runtimes of running and waiting jobs are sampled from the history of their users, no more
-    jobs arrive, and outages come as announced; it returns observation and info.
-    `env.unwrapped.resume()` goes back to the episode. A copy of the environment itself, by
-    `copy_with_foresight()`, `copy.deepcopy` or pickle, continues with the true runtimes: a planner
-    that uses it is clairvoyant.
+    `bfenv.envs.sampled_copy(env, seed)` returns a copy in which the runtimes of unfinished jobs are
+    sampled and no more jobs arrive. A copy by `copy_with_foresight()`, `copy.deepcopy` or pickle
+    continues with the true runtimes: a planner that uses it is clairvoyant.
 
     ## Arguments
 
-    * `workload=None`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`; with a list,
-      every episode is taken from one workload drawn by seed. None is the embedded model: for
-      split="train" {training} generated traces, "{workload},seed=s" for the seeds {seeds} at each
-      of the loads {loads} (or at those of `load`); for the other splits "{workload}", which has
-      another seed. So no job that you validate or test on is one of training.
+    * `workload=None`: a name or path for `bfenv.load_workload`, a `bfenv.Trace` without outages, or
+      a list of them. None is the embedded model: "{workload}", and for split="train" {training}
+      traces of other seeds, so that no training job is used to validate or test.
     {settings}
 
-    A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it; an unknown one is a
-    TypeError, too.
-
-    `gym.make_vec("Backfill-v0", num_envs=N)` makes N environments that are stepped at once
-    (`bfenv.envs.vector`); `bfenv.envs.sb3.BackfillVecEnv` is the same for stable-baselines3.
+    A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it.
+    `gym.make_vec("Backfill-v0", num_envs=N)` steps N environments at once (`bfenv.envs.vector`);
+    `bfenv.envs.sb3.BackfillVecEnv` does so for stable-baselines3.
 
     ## Version History
 
@@ -257,7 +170,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         batch = EnvBatch(1, workload, settings)
         super().__init__(batch, 0)
         self._actions = np.empty(1, dtype=np.int64)
-        self._over: EnvBatch | None = None  # the batch whose episode, or future of it, has ended
+        self._over = False  # whether the episode has ended
         self.action_space = batch.action_space
         self.observation_space = batch.observation_space
 
@@ -287,15 +200,16 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             >>> observation["queue"].shape[0], info["action_mask"].shape
             (64, (65,))
         """
-        self.resume()
         super().reset(seed=seed)
         self.batch.generators[0] = self.np_random
-        limits = [self.batch.settings["max_episode_steps"], _time_limit(self)]
-        self.batch.most_steps = min((each for each in limits if each is not None), default=None)
+        limits = self.batch.settings["max_episode_steps"], _time_limit(self)
+        self.batch.most_steps = min(filter(None, limits), default=None)
         buffers = self.batch.new_buffers()
-        self.batch.open_episode(0, buffers, options)
-        self._over = None
-        return self._observation(buffers), self.batch.info(0, buffers)
+        self.batch.open_episodes({0: options}, buffers)
+        self._over = False
+        queue, profile, cluster = buffers.queue[0], buffers.profile[0], buffers.cluster[0]
+        observation = {"queue": queue, "profile": profile, "cluster": cluster}
+        return observation, self.batch.info(0, buffers)
 
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
         """Start the job in slot `action`, or let the clock run.
@@ -316,7 +230,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             BfenvError: If the action is not an integer, or an array with one integer.
             ResetNeeded: If the episode is over.
         """
-        if self._over is self.batch:
+        if self._over:
             raise ResetNeeded("the episode is over: reset the environment")
         index = read_action(action)
         if not 0 <= index < self.batch.action_space.n:
@@ -326,10 +240,11 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         totals = self.batch.totals_of(0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)
-        if terminated or truncated:
-            self._over = self.batch
+        self._over = terminated or truncated
         info = self.batch.info(0, buffers, totals)
-        return self._observation(buffers), reward, terminated, truncated, info
+        queue, profile, cluster = buffers.queue[0], buffers.profile[0], buffers.cluster[0]
+        observation = {"queue": queue, "profile": profile, "cluster": cluster}
+        return observation, reward, terminated, truncated, info
 
     def render(self) -> Any:
         """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").
@@ -340,9 +255,14 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         """
         return render(self)
 
-    def _observation(self, buffers: StepBuffers) -> Observation:
-        queue, profile, cluster = buffers[:3]
-        return {"queue": queue[0], "profile": profile[0], "cluster": cluster[0]}
+    def copy_with_foresight(self) -> "BackfillEnv":
+        """Return a copy that continues exactly as this environment will: it knows the runtimes.
+
+        A plan made with it sees the future; its results are clairvoyant. The same holds for
+        `copy.deepcopy` and for pickling, which are there to move environments. Planners that must
+        not be clairvoyant use `bfenv.envs.sampled_copy`.
+        """
+        return deepcopy(self)
 
 
 def _time_limit(env: BackfillEnv) -> int | None:
@@ -375,10 +295,6 @@ def read_action(action: Any) -> int:
         raise BfenvError(f"action must be an integer, got {action!r}") from None
 
 
-def _enumeration(values: tuple[float, ...]) -> str:
-    return ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
-
-
 def _table(features: tuple[ft.Feature, ...]) -> str:
     rows = [("index", "name", "unit", "min", "max", "meaning")]
     rows += [
@@ -394,19 +310,17 @@ if BackfillEnv.__doc__:  # python -OO has none
     BackfillEnv.__doc__ = BackfillEnv.__doc__.format(
         workload=st.WORKLOAD,
         training=len(st.TRAINING_SEEDS) * len(st.TRAINING_LOADS),
-        seeds=_enumeration(st.TRAINING_SEEDS),
-        loads=_enumeration(st.TRAINING_LOADS),
         settings=st.settings_page().replace("\n", "\n    "),
         queue=_table(ft.QUEUE),
         queue_length=len(ft.QUEUE),
         users=_table(ft.USERS),
         others=_table((*ft.PRIORITY, *ft.REQUESTED_START)),
         age=_table(ft.AGE),
-        trial=_table(ft.TRIAL),
         version=ft.VERSION,
-        cluster=_table(ft.CLUSTER),
+        cluster=_table(ft.CLUSTER + ft.PASS),
         cluster_length=len(ft.CLUSTER),
-        pass_=_table(ft.PASS),
-        profile=_table(ft.PROFILE),
+        profile=textwrap.fill(", ".join(map(str, ft.AHEAD[1:].tolist())), 94).replace(
+            "\n", "\n    "
+        ),
         profile_length=len(ft.PROFILE),
     )

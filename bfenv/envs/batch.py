@@ -4,7 +4,6 @@ Episodes, rewards and infos are here. `backfill`, `vector` and `sb3` put the int
 and of stable-baselines3 on it.
 """
 
-import copy
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -23,18 +22,22 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import Code
-from bfenv.core.outages import forget_outages, new_machine, outages_of
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.episode import open_episode, step, write_outputs
+from bfenv.envs.episode import open_episode, step
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE, observation_space
-from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments
-from bfenv.envs.reward import EndedJobs, find_reward
+from bfenv.envs.reward import (
+    EndedJobs,
+    Info,
+    find_reward,
+    info_of,
+    infos_of,
+    metrics_of,
+    reward_arguments,
+)
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
-from bfenv.envs.slots import ORDER_NAMES
 from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
-from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 MOST_THREADS = 256
@@ -71,11 +74,9 @@ class EnvBatch:
         self.queue_features = find_job_features(values, self.source.traces)
         self.cluster_features = find_cluster_features(values)
         self.rules = find_rules(values, self.source.traces, self.queue_features)
-        # The slots, the pass, and the slots again for trials
-        actions = self.window * (2 if self.rules.trial_limit else 1) + 1
-        self._tables = self._new_tables()
+        self._tables = at.new_tables(traces)
         groups = 1 + int(self._tables.group.max())
-        self._state = at.new_state(traces, groups, count, self.window, actions, self.rules)
+        self._state = at.new_state(traces, groups, count, self.window, self.rules)
         self._set_kernel_arguments()
         self._reused: at.StepBuffers | None = None
         self._totals = np.empty((len(at.StepTotals._fields), count))  # of the last step or reset
@@ -94,7 +95,7 @@ class EnvBatch:
         self.seeds: list[int | None] = [None] * count  # of the generators
         self.most_steps = values["max_episode_steps"]
         self.ready = False  # whether an episode has been opened in every environment
-        self.action_space = spaces.Discrete(actions)
+        self.action_space = spaces.Discrete(self.window + 1)
         self.observation_space = observation_space(
             self.queue_features, self.cluster_features, self.window
         )
@@ -112,54 +113,9 @@ class EnvBatch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._tables = self._new_tables()
+        self._tables = at.new_tables(self.source.traces)
         self._set_kernel_arguments()
         self._set_views()
-
-    def branch(
-        self, trace: Trace, state: at.BatchState, window: EpisodeWindow, ended: np.ndarray
-    ) -> "EnvBatch":
-        """Return a batch of one environment that continues from `state`; this one is not changed.
-
-        * `trace`: takes the place of trace `window.k`: the same jobs with other runtimes.
-        * `state`: of one environment; its arrays are used, not copied.
-        * `window`: the jobs of its episode.
-        * `ended`: (k,) int64, the jobs that have ended, in the order of their ends: the history of
-          users, which is empty in `state`.
-        """
-        branch = object.__new__(EnvBatch)
-        branch.__dict__.update(self.__dict__)
-        branch.source = self.source.with_trace(window.k, trace)
-        runtime = self._tables.runtime.copy()
-        runtime[window.k, : len(trace)] = trace.runtime
-        runtime.flags.writeable = False
-        branch._tables = at.with_state(self._tables._replace(runtime=runtime), state)
-        branch._state = state
-        branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
-        branch._pool = None
-        branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
-        branch._illegal = self._illegal.copy()
-        branch._step = None
-        if self.rules.users is not None:
-            history = at.history_of(state, branch._tables, 0)
-            learn_jobs(history, at.cluster_of(state, 0), trace.jobs, ended)
-        branch.windows = [window]
-        branch.job_counts = np.array([window.last - window.first])
-        branch.reference = Reference(branch.source)
-        totals = branch.reference.totals(window, run_easy, *new_machine(trace))
-        branch._reference_totals = np.array([totals])
-        branch._reused = None
-        branch._set_views()
-        branch.ready = True
-        return branch
-
-    def outputs(self) -> at.StepBuffers:
-        """Return what the present state shows, without a step."""
-        buffers = self.new_buffers()
-        for i in range(len(self)):
-            cluster, jobs = at.cluster_of(self._state, i), at.jobs_of(self._state, self._tables, i)
-            write_outputs(self._state, self._tables, self.rules, cluster, jobs, i, buffers)
-        return buffers
 
     def seed(self, i: int, seed: int | None) -> None:
         """Give environment i a new generator if a seed is given or it has none."""
@@ -193,10 +149,6 @@ class EnvBatch:
             self._open(i, window, buffers)
 
     def _open(self, i: int, window: EpisodeWindow, buffers: at.StepBuffers) -> None:
-        earlier = self.windows[i]
-        if earlier is not None and (before := self.source.traces[earlier.k]).outages:
-            truth = at.truth_of(self._state, self._tables, i)
-            forget_outages(at.cluster_of(self._state, i), truth, outages_of(before))
         if self._state.known[i, :, -1].tolist() != self._placeholders[window.k]:
             self._state.known[i].T[:] = self._placeholders[window.k]
         self.windows[i] = window
@@ -208,7 +160,7 @@ class EnvBatch:
         machine = cluster, jobs, truth
         self._reference_totals[i] = self.reference.totals(window, self._run_easy.call, *machine)
         warm_up(*machine, trace, window, self._run_easy.call)
-        open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace))
+        open_episode(self._state, self._tables, self.rules, i, window)
         self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
             self.ready = bool(self.job_counts.all())
@@ -271,14 +223,14 @@ class EnvBatch:
         if self._pool is None or len(actions) < len(self):
             run(*self._kernel_arguments, first, actions, outputs)
             return
-        (arguments, own), *others = self._parts
+        arguments, (first_part, *others) = self._kernel_arguments, self._parts
         running = [
-            self._pool.submit(run, *more, part.start, actions[part], outputs)
-            for more, part in others
+            self._pool.submit(run, *arguments, part.start, actions[part], outputs)
+            for part in others
         ]
-        run(*arguments, 0, actions[own], outputs)
-        for each in running:
-            each.result()
+        run(*arguments, 0, actions[first_part], outputs)
+        for future in running:
+            future.result()
 
     def observations(self, buffers: at.StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
@@ -355,10 +307,6 @@ class EnvBatch:
         self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)
 
-    def _new_tables(self) -> at.TraceTables:
-        order = self.settings["window_order"]
-        return at.new_tables(self.source.traces, order if order in ORDER_NAMES else None)
-
     def _set_kernel_arguments(self) -> None:
         """Derive the plain tuples that `episode.step` takes."""
         self._tables = at.with_state(self._tables, self._state)
@@ -374,11 +322,7 @@ class EnvBatch:
         # The calling thread begins while the others still wake up, so it takes more.
         ends = HEAD_START + np.arange(1, threads + 1)
         bounds = [0, *np.rint(count * ends / ends[-1]).astype(np.int64).tolist()]
-        # An expression computes in its own array, so each thread needs one.
-        self._parts = [
-            ((state, tables, tuple(copy.deepcopy(self.rules))), slice(begin, end))
-            for begin, end in pairwise(bounds)
-        ]
+        self._parts = [slice(begin, end) for begin, end in pairwise(bounds)]
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
 
 
@@ -390,7 +334,7 @@ def charge_unstarted(
     totals: at.StepTotals,
     row: np.ndarray,
 ) -> None:
-    """Charge environment i for the jobs of its episode that have not started or are on trial.
+    """Charge environment i for the jobs of its episode that have not started.
 
     "Episode End" of `BackfillEnv` says how much, and why truncation never pays.
 
@@ -400,27 +344,19 @@ def charge_unstarted(
     cluster, jobs = at.cluster_of(state, i), Jobs(*tables.requests[state.counters[i, at.TRACE]])
     first, last = state.counters[i, [at.FIRST, at.LAST]].tolist()
     time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
-    start, end = cluster.start[first:last], cluster.end[first:last]
-    on_trial = (cluster.trial_start[first:last] >= 0) & (cluster.trial_end[first:last] < 0)
-    on_trial &= (start >= 0) & (start <= time) & (end < 0)
-    unstarted = first + np.flatnonzero((start < 0) | (start > time) | on_trial)  # FOREVER: not yet
-    settled = state.sums[i, at.WAIT] - (start - jobs.submit[first:last])[on_trial].sum()
+    start = cluster.start[first:last]
+    unstarted = first + np.flatnonzero((start < 0) | (start > time))  # FOREVER: not yet submitted
     present = np.union1d(waiting(cluster), unstarted)
     remaining = expected_ends(cluster) - time
     work = float(jobs.size[running(cluster)] @ remaining)
     work += float(jobs.size[present].astype(np.float64) @ jobs.estimate[present])
     longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
     earliest = np.maximum(jobs.submit[unstarted], jobs.requested_start[unstarted]).clip(time)
-    latest = earliest + 2 * work / processors + longest
-    for begin, end, _ in sorted(trace.outages):
-        met = (time < begin) & (begin - longest < latest) & (earliest < end)
-        latest += np.where(met, end - begin + longest, 0)
-    wait = latest - jobs.submit[unstarted]
+    wait = earliest + 2 * work / processors + longest - jobs.submit[unstarted]
     slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
-    charged = totals._replace(
-        wait=settled + wait.sum(),
+    row[:] = totals._replace(
+        wait=state.sums[i, at.WAIT] + wait.sum(),
         slowdown=state.sums[i, at.BOUNDED_SLOWDOWN] + slowdown.sum(),
         longest=max(float(state.sums[i, at.LONGEST_WAIT]), float(wait.max())),
         submitted=float(last - first),
     )
-    row[:] = charged

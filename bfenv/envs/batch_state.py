@@ -16,37 +16,22 @@ from bfenv.core.cluster import STATE, Cluster
 from bfenv.core.events import Truth
 from bfenv.core.jobs import ESTIMATE, FOREVER, SIZE, Jobs, Trace
 from bfenv.core.kernel import inlined
-from bfenv.core.outages import with_outages
 from bfenv.envs.features import LOG_LONGEST
-from bfenv.knowledge.expression_program import columns_of as packed_columns
-from bfenv.knowledge.expression_program import program_of
 from bfenv.knowledge.groups import Groups
-from bfenv.knowledge.priorities import ORDERS, new_ranking
 from bfenv.knowledge.user_history import UserHistory, find_groups, new_user_history
 
-# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. The others are
-# scratch, by place in the queue.
+# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. The last two of
+# per_job are used while slots are chosen.
 JOB_ROWS = (
     QUEUE_JOB,
     START,
     END,
     KILL_TIME,
-    TRIAL_START,
+    TRIAL_START,  # -1, as no job has a trial here
     TRIAL_END,
-    TAKEN,  # 1 for a job that gets a slot
-    KEY,  # integers in the order that chooses jobs
+    TAKEN,  # by place in the queue: 1 for a job that gets a slot
+    CHOSEN,  # the jobs that get one
 ) = range(8)
-# Rows of BatchState.outages, see `bfenv.envs.outages`
-OUTAGE_ROWS = (
-    HIDDEN_IN,  # the last pass in which the job could not start because of an outage
-    ROOM,  # processors that jobs may hold when each outage to come begins
-    LEFT,  # of these, what is left beside the jobs with a reservation that may start now
-) = range(3)
-# The rows behind them, if an expression orders the window: the two versions of each job, the value
-# of its expression, and its columns (`bfenv.knowledge.expression_program`), floats as their bits.
-VERSIONS = len(JOB_ROWS)
-VALUE = VERSIONS + 2
-COLUMNS = VALUE + 1
 # Rows of BatchState.slot_requests and .slot_features
 SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START, SLOT_FLAGS = range(5)
 SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
@@ -58,7 +43,7 @@ COUNTERS = (
     TRACE,  # index of the trace that the episode is taken from
     FIRST,  # the episode's jobs are FIRST .. LAST - 1
     LAST,
-    UNSTARTED,  # jobs of the episode not started or on trial; at 0 the episode has ended
+    UNSTARTED,  # jobs of the episode not started; at 0 the episode has ended
     STEPS,  # actions in the episode
     ILLEGAL,  # illegal ones among them
     LAST_ILLEGAL,  # 1 if the last action was illegal
@@ -66,21 +51,14 @@ COUNTERS = (
     OUTSIDE,  # actions at which jobs waited outside the window
     HEAD,  # the job chosen as the head in this pass; -1 for none
     LEGAL_STARTS,  # how many slots may start now
-    LEGAL_TRIALS,  # how many slots may start now for a trial
     DUE,  # Truth.due
-    PLAN_STEPS,  # Profile.steps of the guard's availability profile
-    COMING,  # the first outage that has not begun: a job after the trace's jobs
-    LAST_OUTAGE,  # one past the last
-    MET,  # how many outages a waiting job could meet; without any, nothing is hidden
-    HIDINGS,  # scheduling passes so far that had outages to come, see HIDDEN_IN
-    OLDEST,  # if an outage can be met: the oldest job that may start beside it; -1 for none
-    AGE_LIMIT,  # UserHistory.age_limit; noted when the window's expression is computed
+    AGE_LIMIT,  # UserHistory.age_limit
     COUNTED_FREE,  # UserHistory.free
-) = range(22)
+) = range(15)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
-    WAIT,  # seconds; with the jobs on trial
-    BOUNDED_SLOWDOWN,  # from true runtimes; without the jobs on trial
+    WAIT,  # seconds
+    BOUNDED_SLOWDOWN,  # from true runtimes
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
@@ -100,36 +78,64 @@ USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
 class BatchState(NamedTuple):
-    """The state of N environments."""
+    """The state of N environments: each field is an array whose first axis is the environment.
 
-    cluster_state: np.ndarray  # (N, STATE) int64
-    known: np.ndarray  # (N, 6, n + 1) int64, see Truth.known
-    per_job: np.ndarray  # (N, len(JOB_ROWS) or more, n) int64
-    per_run: np.ndarray  # (N, len(RUN_ROWS), m) int64
-    heap: np.ndarray  # (N, len(HEAP_ROWS), h) int64
-    counters: np.ndarray  # (N, len(COUNTERS)) int64
-    sums: np.ndarray  # (N, len(SUMS)) float64
-    slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
-    mask: np.ndarray  # (N, actions) int8, 1 for a legal action
-    last_keys: np.ndarray  # (N, orders) int64: of the last job that each order of the window took
-    plan: np.ndarray | None  # (N, 2, s) int64: time and free of a profile; None without need
-    outages: np.ndarray | None  # (N, len(OUTAGE_ROWS), n) int64; None if no trace has any
-    # Side by side, so that the compiler handles several slots with one instruction. An empty slot
-    # has the size FOREVER: nothing takes it for one that fits.
-    slot_requests: np.ndarray  # (N, len(SLOT_REQUESTS), window) int64: of the job in each slot
-    slot_features: np.ndarray  # (N, len(SLOT_FEATURES), window) float32: what is seen of it
-    # The fields of UserHistory
-    user_ended: np.ndarray  # (N, users) int64
-    user_sums: np.ndarray  # (N, len(USER_SUMS), users) float64
-    user_recent: np.ndarray  # (N, users, 2) int64
-    user_jobs: np.ndarray  # (N, 2, users) int64: queued, running; not kept
-    by_estimate: np.ndarray  # (N, groups, 3) float64
-    by_size: np.ndarray  # (N, groups, 2) float64
-    # What the setting `guard` counts: fields of AgeGuard
-    guard_state: np.ndarray  # (N, len(GUARD_STATE)) int64
-    guard_begun: np.ndarray  # (N, m) int64
-    guard_last_pass: np.ndarray  # (N, 1) int64
-    guard_work: np.ndarray  # (N, n) int64; (N, 0) without a guard
+    n is the number of jobs of the longest trace, m how many can run at a time, h how many events
+    can lie ahead, u the number of users.
+
+    | field | shape | type | holds | written by |
+    |---|---|---|---|---|
+    | cluster_state | (N, STATE) | int64 | `Cluster.state` | `start`, `advance` |
+    | known | (N, 6, n + 1) | int64 | `Truth.known`: requests submitted so far | `advance` |
+    | per_job | (N, JOB_ROWS, n) | int64 | columns of Cluster by job | `start`, `advance` |
+    | per_run | (N, RUN_ROWS, m) | int64 | columns of Cluster by running job | `start`, `advance` |
+    | heap | (N, HEAP_ROWS, h) | int64 | events to come: the true ends | `start`, `advance` |
+    | counters | (N, COUNTERS) | int64 | integers of the episode | `episode` |
+    | sums | (N, SUMS) | float64 | sums over the episode's jobs | `episode` |
+    | slots | (N, window) | int64 | the job in each slot; -1 for none | `write_slots` |
+    | mask | (N, window + 1) | int8 | 1 for a legal action | `write_mask` |
+    | slot_requests | (N, SLOT_REQUESTS, window) | int64 | requests of these jobs | `write_slots` |
+    | slot_features | (N, SLOT_FEATURES, window) | float32 | what is seen of them | `observe` |
+    | value | (N, n) | float64 | scratch: jobs by an order of the window | `write_slots` |
+    | best | (N, window) | int64 | scratch: the first jobs of that order | `write_slots` |
+    | user_ended | (N, u) | int64 | `UserHistory`, this and the next five | `learn_jobs` |
+    | user_sums | (N, USER_SUMS, u) | float64 | | `learn_jobs` |
+    | user_recent | (N, u, 2) | int64 | | `learn_jobs` |
+    | user_jobs | (N, 2, u) | int64 | queued and running jobs | `observe` |
+    | by_estimate | (N, groups, 3) | float64 | | `learn_jobs` |
+    | by_size | (N, groups, 2) | float64 | | `learn_jobs` |
+    | guard_state | (N, GUARD_STATE) | int64 | `AgeGuard`, this and the next three | `update_work` |
+    | guard_begun | (N, m) | int64 | | `note_start` |
+    | guard_last_pass | (N, 1) | int64 | | `update_work` |
+    | guard_work | (N, n), (N, 0) without a guard | int64 | | `update_work` |
+
+    Columns of slots lie side by side, so that the compiler handles several slots with one
+    instruction. An empty slot has the size FOREVER: nothing takes it for one that fits.
+    """
+
+    cluster_state: np.ndarray
+    known: np.ndarray
+    per_job: np.ndarray
+    per_run: np.ndarray
+    heap: np.ndarray
+    counters: np.ndarray
+    sums: np.ndarray
+    slots: np.ndarray
+    mask: np.ndarray
+    slot_requests: np.ndarray
+    slot_features: np.ndarray
+    value: np.ndarray
+    best: np.ndarray
+    user_ended: np.ndarray
+    user_sums: np.ndarray
+    user_recent: np.ndarray
+    user_jobs: np.ndarray
+    by_estimate: np.ndarray
+    by_size: np.ndarray
+    guard_state: np.ndarray
+    guard_begun: np.ndarray
+    guard_last_pass: np.ndarray
+    guard_work: np.ndarray
 
 
 class TraceTables(NamedTuple):
@@ -141,7 +147,6 @@ class TraceTables(NamedTuple):
     processors: np.ndarray  # (K,) int64
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
     group: np.ndarray  # (K, n, 3) int64: UserHistory.group, by estimate and by size
-    order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
     features: np.ndarray  # (K, n, 2) float32: SHARE and LOG_ESTIMATE of each job
 
 
@@ -151,25 +156,20 @@ class EnvRules(NamedTuple):
     None is for what is off: no code is compiled for it.
     """
 
-    reservation_depth: int  # how many waiting jobs no start may delay; -1 all
+    oldest_is_head: bool  # no start may delay the oldest waiting job
     chosen_head: bool  # the agent may choose the head of a pass
     may_idle: bool  # the pass is legal unless the start of a job with a reservation is
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     guard_code: np.ndarray | None  # (1,) int64: AgeGuard.code of the setting `guard`
     guard_factor: np.ndarray | None  # (1,) float64
-    trial_limit: int | None  # seconds, of trials that are actions
-    first_trial: np.ndarray | None  # (2,) int64 s: trials with which starts begin, `takes_trial`
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
-    order_weight: float | None  # Ranking.weight; None if there are none but those of "mixed"
-    expression: np.ndarray | None  # (p,) int64: the order's, see `pack_program`
     users: bool | None  # True if some trace names users
     user_column: int | None  # first column of these features in the observation's "queue"
     priority_column: int | None
     start_column: int | None
     age_column: int | None
-    trial_column: int | None
     pass_column: int | None  # of "cluster"
 
 
@@ -216,29 +216,18 @@ class StepBuffers(NamedTuple):
     totals: np.ndarray  # (len(StepTotals._fields), N) float64
 
 
-def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
-    """Copy the traces side by side; `order` is the window's order, if it has one.
-
-    The outages of a trace follow its jobs, as jobs.
-    """
-    columns = [with_outages(trace) for trace in traces]
-    jobs = max(len(runtime) for _, runtime in columns)
+def new_tables(traces: Sequence[Trace]) -> TraceTables:
+    """Copy the traces side by side."""
+    jobs = max(map(len, traces))
     requests = np.zeros((len(traces), len(Jobs._fields), jobs), dtype=np.int64)
     runtime = np.zeros((len(traces), jobs), dtype=np.int64)
     group = np.zeros((len(traces), jobs, 3), dtype=np.int64)
-    numbers = []
     for k, trace in enumerate(traces):
-        own = len(columns[k][1])
-        requests[k, :, :own], runtime[k, :own] = columns[k]
+        requests[k, :, : len(trace)], runtime[k, : len(trace)] = trace.requests, trace.runtime
         if (trace.jobs.user >= 0).any():
             history = new_user_history(trace.jobs)
             find_groups(history, trace.jobs)
             group[k, : len(trace)] = history.group
-        ranking = new_ranking(ORDERS[order or "fcfs"], trace.jobs, np.random.default_rng(0))
-        numbers.append(ranking.number)
-    order_number = np.zeros((len(traces), max(map(len, numbers))))
-    for k, number in enumerate(numbers):
-        order_number[k, : len(number)] = number
     for table in (requests, runtime):  # read-only, as in `bfenv.core.events.new_cluster`
         table.flags.writeable = False
     time_of_day = np.array([trace.time_of_day for trace in traces])
@@ -247,9 +236,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     log_estimate = np.minimum(1.0, np.log1p(estimate) / LOG_LONGEST)
     features = np.stack([size / processors[:, None], log_estimate], axis=2).astype(np.float32)
     seen = requests[:0]  # until there is a state
-    return TraceTables(
-        requests, seen, runtime, processors, time_of_day, group, order_number, features
-    )
+    return TraceTables(requests, seen, runtime, processors, time_of_day, group, features)
 
 
 def with_state(tables: TraceTables, state: BatchState) -> TraceTables:
@@ -260,26 +247,17 @@ def with_state(tables: TraceTables, state: BatchState) -> TraceTables:
 
 
 def new_state(
-    traces: Sequence[Trace],
-    groups: int,
-    environments: int,
-    window: int,
-    actions: int,
-    rules: EnvRules,
+    traces: Sequence[Trace], groups: int, environments: int, window: int, rules: EnvRules
 ) -> BatchState:
     """Allocate the environments, each for any of the traces; mostly 112 bytes a job in each.
 
-    An expression of the window needs 8 bytes a job for each of its rows, a guard 8 bytes, and
-    outages 24.
+    An order of the window needs 8 bytes a job more, and so does a guard.
     """
-    counts = [len(trace) + len(trace.outages) for trace in traces]
-    jobs = max(counts)
-    running = max(min(count, t.processors) for count, t in zip(counts, traces, strict=True))
-    later = max(int(np.count_nonzero(t.jobs.requested_start)) + len(t.outages) for t in traces)
+    jobs = max(map(len, traces))
+    running = max(min(len(trace), trace.processors) for trace in traces)
+    later = max(int(np.count_nonzero(trace.jobs.requested_start)) for trace in traces)
     users = 1 + max(int(trace.jobs.user.max()) for trace in traces)
-    rows = len(JOB_ROWS)
-    if rules.expression is not None:
-        rows = COLUMNS + int(program_of(rules.expression).columns[0])
+    has_order = len(rules.orders) > 0
 
     def zeros(*shape: int, dtype: type[np.generic] = np.int64) -> np.ndarray:
         return np.zeros((environments, *shape), dtype=dtype)
@@ -287,18 +265,17 @@ def new_state(
     state = BatchState(
         cluster_state=zeros(STATE),
         known=zeros(len(Jobs._fields), jobs + 1),
-        per_job=zeros(rows, jobs),
+        per_job=zeros(len(JOB_ROWS), jobs),
         per_run=zeros(len(RUN_ROWS), running),
         heap=zeros(len(HEAP_ROWS), running + later),
         counters=zeros(len(COUNTERS)),
         sums=zeros(len(SUMS), dtype=np.float64),
         slots=zeros(window),
-        mask=zeros(actions, dtype=np.int8),
-        last_keys=zeros(len(rules.orders)),
-        plan=None if rules.reservation_depth in (0, 1) else zeros(2, 2 + running + 2 * jobs),
-        outages=zeros(len(OUTAGE_ROWS), jobs) if any(t.outages for t in traces) else None,
+        mask=zeros(window + 1, dtype=np.int8),
         slot_requests=zeros(len(SLOT_REQUESTS), window),
         slot_features=zeros(len(SLOT_FEATURES), window, dtype=np.float32),
+        value=zeros(jobs if has_order else 0, dtype=np.float64),
+        best=zeros(window if has_order else 0),
         user_ended=zeros(users),
         user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
         user_recent=zeros(users, 2),
@@ -314,11 +291,12 @@ def new_state(
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
     state.slots[:] = -1
     state.slot_requests[:, SLOT_SIZE] = FOREVER
+    state.slot_requests[:, SLOT_ESTIMATE] = 1  # waits are divided by it, in empty slots as well
     return state
 
 
 @inlined
-def cluster_of(state, i):
+def cluster_of(state: BatchState, i: int) -> Cluster:
     """Return the machine of environment i."""
     return Cluster(
         state.cluster_state[i],
@@ -336,22 +314,14 @@ def cluster_of(state, i):
 
 
 @inlined
-def jobs_of(state, tables, i):
+def jobs_of(state: BatchState, tables: TraceTables, i: int) -> Jobs:
     """Return the requests that are known in environment i, see Truth.known."""
     seen = tables.seen[i]
     return Jobs(seen[0], seen[1], seen[2], seen[3], seen[4], seen[5])
 
 
 @inlined
-def columns_of(state, rules, i):
-    """Return what is kept of the window's expression in environment i."""
-    rows = state.per_job[i]
-    version = rows[VERSIONS:VALUE].reshape(rows.shape[1], 2)
-    return packed_columns(rules.expression, rows[COLUMNS:].view(np.float64), version)
-
-
-@inlined
-def truth_of(state, tables, i):
+def truth_of(state: BatchState, tables: TraceTables, i: int) -> Truth:
     """Return what only the simulator knows of environment i."""
     k, heap, counters = state.counters[i, TRACE], state.heap[i], state.counters[i]
     return Truth(
@@ -366,7 +336,7 @@ def truth_of(state, tables, i):
 
 
 @inlined
-def guard_of(state, tables, rules, i):
+def guard_of(state: BatchState, tables: TraceTables, rules: EnvRules, i: int) -> AgeGuard:
     """Return what the setting `guard` counts in environment i."""
     cluster, truth = cluster_of(state, i), truth_of(state, tables, i)
     return AgeGuard(
@@ -386,7 +356,7 @@ def guard_of(state, tables, rules, i):
 
 
 @inlined
-def history_of(state, tables, i):
+def history_of(state: BatchState, tables: TraceTables, i: int) -> UserHistory:
     """Return what is known of the users in environment i."""
     group = tables.group[state.counters[i, TRACE]]
     return UserHistory(
@@ -403,5 +373,5 @@ def history_of(state, tables, i):
         state.user_jobs[i, 1],
         state.counters[i, AGE_LIMIT : AGE_LIMIT + 1],
         state.counters[i, COUNTED_FREE : COUNTED_FREE + 1],
-        tables.order_number[0, :0],  # none are drawn
+        state.sums[i, :0],  # no random numbers are drawn
     )

@@ -1,7 +1,6 @@
 """EpisodeSource: the traces that episodes are taken from, and the sampling of their jobs."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,12 +57,6 @@ class EpisodeSource:
             _episode_length(trace, bounds, self.split, self.warmup_jobs, self.episode_jobs)
             for trace, bounds in zip(self.traces, self.splits, strict=True)
         ]
-
-    def with_trace(self, k: int, trace: Trace) -> "EpisodeSource":
-        """Return the same source with another trace, of as many jobs, in the place of trace k."""
-        source = copy(self)
-        source.traces = [*self.traces[:k], trace, *self.traces[k + 1 :]]
-        return source
 
     def sample(
         self, generator: np.random.Generator, options: Mapping[str, Any] | None = None

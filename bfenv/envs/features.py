@@ -40,16 +40,8 @@ QUEUE = (
     Feature("estimate", "s", "log_time(estimate)"),
     Feature("wait", "s", "log_time(now - submit)"),
     Feature("expansion", "-", "log_expansion((wait + estimate) / estimate)"),
-    Feature(
-        "fits",
-        "-",
-        "1 if it fits now, its requested start time has come, and no outage to come forbids it",
-    ),
-    Feature(
-        "head",
-        "-",
-        "1 if it is the head: the chosen job, else the oldest that no outage keeps from starting",
-    ),
+    Feature("fits", "-", "1 if it fits now and its requested start time has come"),
+    Feature("head", "-", "1 if it is the head: the job named in this pass, else the oldest"),
     Feature("before_shadow", "-", "1 if now + estimate <= the head's shadow time"),
     Feature("within_extra", "-", "1 if size <= the head's extra nodes"),
 )
@@ -73,10 +65,6 @@ USERS = tuple(map(_user_feature, USER_QUANTITIES))
 PRIORITY = (Feature("priority", "-", "priority / (1 + abs(priority))", -1),)
 REQUESTED_START = (Feature("start_in", "s", "log_time(requested start - now), 0 if it may start"),)
 AGE = (Feature("age", "-", "wait / the age guard's limit, at most 1"),)
-TRIAL = (
-    Feature("tried", "-", "1 if the job has had its trial"),
-    Feature("trial_legal", "-", "1 if its trial is legal: the mask"),
-)
 CLUSTER = (
     Feature("free", "processors", "free / machine"),
     Feature("queue", "jobs", "log_count(waiting jobs)"),
@@ -95,21 +83,14 @@ PROFILE = tuple(
 )
 
 
-# Names of the groups that the setting `job_features` takes; AGE comes with `guard`, TRIAL with
-# `trial_limit`
+# Names of the groups that the setting `job_features` takes; AGE comes with `guard`
 JOB_FEATURES = {"users": USERS, "priority": PRIORITY, "requested_start": REQUESTED_START}
 
 
-def job_columns(
-    groups: Sequence[str], age: bool = False, trial: bool = False, trial_actions: bool = True
-) -> tuple[Feature, ...]:
-    """Return the features of the observation's "queue", given the groups behind QUEUE.
-
-    Where trials have no actions of their own, nothing says which of them are legal.
-    """
+def job_columns(groups: Sequence[str], age: bool = False) -> tuple[Feature, ...]:
+    """Return the features of the observation's "queue", given the groups behind QUEUE."""
     chosen = [features for name, features in JOB_FEATURES.items() if name in groups]
-    shown = TRIAL if trial_actions else TRIAL[:1]
-    return sum(chosen, QUEUE) + (AGE if age else ()) + (shown if trial else ())
+    return sum(chosen, QUEUE) + (AGE if age else ())
 
 
 # Columns of QUEUE, whose rows are jobs

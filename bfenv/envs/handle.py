@@ -1,27 +1,18 @@
 """EnvHandle: one environment of a batch, with its machine and its episode."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import bfenv.core.cluster as c
 import bfenv.envs.batch_state as at
 from bfenv.core.cluster import Cluster, free, now, retract, started, waiting
-from bfenv.core.detour import decide_around, new_detour
 from bfenv.core.errors import PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.batch_state import cluster_of, jobs_of
-from bfenv.envs.outages import is_withheld, oldest
-
-
-class PlannedStart(NamedTuple):
-    """What a policy would do with a job."""
-
-    job: int
-    trial: int  # its length in seconds; 0 for a start
 
 
 class EnvHandle:
@@ -46,14 +37,9 @@ class EnvHandle:
 
     @property
     def jobs(self) -> Jobs:
-        """The requests of the jobs submitted so far, placeholders for the others, and the outages.
-
-        An outage in force is among the `running` of `cluster`. Its size is the processors that it
-        takes, its submit time is its begin, its estimate its length.
-        """
+        """The requests of the jobs submitted so far, and placeholders for the others."""
         known = jobs_of(self.batch._state, self.batch._tables, self.i)
-        own = len(self.trace) + len(self.trace.outages)
-        return Jobs(*(column[:own] for column in known))
+        return Jobs(*(column[: len(self.trace)] for column in known))
 
     @property
     def cluster(self) -> Cluster:
@@ -89,7 +75,7 @@ class EnvHandle:
 
     @property
     def unstarted(self) -> int:
-        """How many of the episode's jobs have not started, or only for a trial that goes on."""
+        """How many of the episode's jobs have not started."""
         return self._counter(at.UNSTARTED)
 
     @property
@@ -109,28 +95,16 @@ class EnvHandle:
 
     @property
     def head(self) -> int:
-        """The oldest waiting job that no outage to come keeps from starting now; -1 for none."""
-        return int(oldest(self.batch._state, self.cluster, self.i))
+        """The oldest waiting job; -1 for none."""
+        line = waiting(self.cluster)
+        return int(line[0]) if len(line) else -1
 
     def startable(self) -> np.ndarray:
-        """Return (window,) bool: in which slots a job could start now.
-
-        It fits, its requested start time has come, and it leaves outages their processors.
-        """
+        """Return (window,) bool: in which slots a job fits now, and may start by its request."""
         cluster, jobs, slots = self.cluster, self.jobs, self.slots
         fits = jobs.size[slots] <= free(cluster)
-        due = jobs.requested_start[slots] <= now(cluster)
-        startable: np.ndarray = (slots >= 0) & fits & due & ~self.withheld()
+        startable: np.ndarray = (slots >= 0) & fits & (jobs.requested_start[slots] <= now(cluster))
         return startable
-
-    def withheld(self) -> np.ndarray:
-        """Return (window,) bool: in which slots a job cannot start because of an outage to come."""
-        withheld = np.zeros(len(self.slots), dtype=bool)
-        if self._counter(at.MET) > 0:
-            state, cluster = self.batch._state, self.cluster
-            for slot in np.flatnonzero(self.slots >= 0).tolist():
-                withheld[slot] = is_withheld(state, cluster, self.jobs, self.i, self.slots[slot])
-        return withheld
 
     @property
     def started_jobs(self) -> int:
@@ -146,15 +120,12 @@ class EnvHandle:
         """
         self.cluster.state[c.PASSES] += 1
 
-    def starts_of(self, policy: Policy, memory: Any, whole: bool = False) -> list[PlannedStart]:
-        """Ask a policy what it would start in this pass, and start nothing.
+    def starts_of(self, policy: Policy, memory: Any, whole: bool = False) -> list[int]:
+        """Ask a policy which jobs it would start in this pass, and start none.
 
-        The jobs in slots are the queue that the policy sees, or all that wait. As in
-        `bfenv.simulate`, jobs that would meet an outage are hidden from it. A wake-up that the
-        policy requests takes effect.
-
-        This call may change `pass_id`. Once the returned jobs have been started, the policy would
-        start nothing more until `pass_id` changes again.
+        The jobs in slots are the queue that the policy sees, or all that wait. A wake-up that the
+        policy requests takes effect. Once the returned jobs have been started, the policy would
+        start nothing more until `pass_id` changes.
 
         Args:
             policy: The policy.
@@ -162,30 +133,21 @@ class EnvHandle:
             whole: Let the policy see the jobs outside the window, too.
 
         Returns:
-            Jobs in the order of their starts, each with the limit of its trial in seconds, 0 for
-            none.
+            The jobs in the order of their starts.
 
         Raises:
             IllegalStartError: If the policy makes an illegal start.
         """
         cluster, jobs = self.cluster, self.jobs
-        begin, end, ended = cluster.state[[c.QUEUE_BEGIN, c.QUEUE_END, c.FINISHED]].tolist()
+        begin, end = cluster.state[[c.QUEUE_BEGIN, c.QUEUE_END]].tolist()
         queue = cluster.queue[begin:end].copy()
         seen = queue if whole else self.slots[: min(self.window, end - begin)]
         cluster.queue[begin : begin + len(seen)] = seen
         cluster.state[c.QUEUE_END] = begin + len(seen)
-        coming, last = self._counter(at.COMING), self._counter(at.LAST_OUTAGE)
         try:
-            if coming < last:
-                detour = new_detour(jobs, range(coming, last))
-                decide_around(policy, cluster, jobs, memory, coming, last, detour)
-            else:
-                policy.decide(cluster, jobs, memory)
-            jobs_started = started(cluster)
-            trials = cluster.kill_time[jobs_started] - cluster.start[jobs_started]
-            trials[trials == jobs.estimate[jobs_started]] = 0
-            pairs = zip(jobs_started.tolist(), trials.tolist(), strict=True)
-            return [PlannedStart(*pair) for pair in pairs]
+            policy.decide(cluster, jobs, memory)
+            planned: list[int] = started(cluster).tolist()
+            return planned
         except ValueError as error:
             illegal_start = find_illegal_start(cluster, jobs)
             if illegal_start is None:  # a fault of the policy's own code
@@ -195,9 +157,8 @@ class EnvHandle:
             wake = cluster.state[c.WAKE]
             retract(cluster, jobs)
             cluster.state[c.WAKE] = wake
-            cluster.state[[c.QUEUE_END, c.FINISHED]] = end, ended
+            cluster.state[c.QUEUE_END] = end
             cluster.queue[begin:end] = queue
-            cluster.start[queue] = -1  # an illegal start may have left some hidden
 
     def _counter(self, column: int) -> int:
         return int(self.batch._state.counters[self.i, column])

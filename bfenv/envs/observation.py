@@ -10,14 +10,21 @@ import numpy as np
 import bfenv.envs.batch_state as at
 import bfenv.envs.features as f
 import bfenv.knowledge.user_history as h
-from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
+from bfenv.core.cluster import (
+    PROCESSORS,
+    Cluster,
+    expected_ends,
+    free,
+    now,
+    running,
+    shadow,
+    waiting,
+)
 from bfenv.core.durations import DAY
+from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.outages import out_of_service
-from bfenv.core.profile import shadow
-from bfenv.envs.batch_state import history_of
+from bfenv.envs.batch_state import BatchState, EnvRules, StepBuffers, TraceTables, history_of
 from bfenv.envs.legal_actions import longest_allowed_wait
-from bfenv.envs.outages import is_withheld, oldest
 from bfenv.knowledge.user_history import count_jobs, quantity
 
 ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))  # its bits
@@ -27,7 +34,7 @@ THIRD, FIFTH, SEVENTH, NINTH = 1 / 3, 1 / 5, 1 / 7, 1 / 9
 
 
 @kernel
-def log(x):
+def log(x: float) -> float:
     """Return the natural logarithm of a positive normal number, to within 1e-9.
 
     The compiler handles several slots with one instruction, unlike with `math.log`; and the result
@@ -43,19 +50,19 @@ def log(x):
 
 
 @kernel
-def log_time(seconds):
+def log_time(seconds: float) -> float:
     """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
     return min(1.0, log(1.0 + seconds) * (1.0 / f.LOG_LONGEST))
 
 
 @kernel
-def log_count(number):
+def log_count(number: float) -> float:
     """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
     return min(1.0, log(1.0 + number) * (1.0 / f.LOG_MOST))
 
 
 @kernel
-def log_expansion(ratio):
+def log_expansion(ratio: float) -> float:
     """Map 1 to 0 and 10,000 or more to 1, on a logarithmic scale."""
     return min(1.0, log(ratio) * (1.0 / f.LOG_LARGEST_EXPANSION))
 
@@ -78,37 +85,71 @@ LANES = 16  # slots: a multiple of how many the compiler handles with one instru
 
 
 @kernel
-def observe(state, tables, rules, cluster, jobs, i, buffers):
-    """Write the observation of environment i into its row of the buffers."""
+def observe(
+    state: BatchState,
+    tables: TraceTables,
+    rules: EnvRules,
+    cluster: Cluster,
+    jobs: Jobs,
+    i: int,
+    buffers: StepBuffers,
+) -> None:
+    """Write the observation of environment i.
+
+    Writes: its places in the buffers, and slot_requests[SLOT_FLAGS], slot_features[LOG_WAIT] and
+    [LOG_EXPANSION], which are only used here.
+    """
     line = waiting(cluster)
     head, shadow_time, extra_nodes = -1, now(cluster), cluster.state[PROCESSORS]
     if len(line) > 0:
         head = state.counters[i, at.HEAD]
-        if head < 0:
-            head = oldest(state, cluster, i)
-    if head >= 0:
+        head = head if head >= 0 else line[0]
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
-    if state.outages is not None and state.counters[i, at.MET] > 0:
-        slots = state.slots[i]
-        for slot in range(min(len(slots), len(waiting(cluster)))):
-            if is_withheld(state, cluster, jobs, i, slots[slot]):  # for an outage to come
-                buffers.queue[i][slot, f.JOB_FITS] = 0.0
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
-    _write_profile(state, cluster, jobs, i, buffers.profile[i])
+    _write_profile(cluster, jobs, buffers.profile[i])
     _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, buffers.cluster[i])
 
 
 @kernel
-def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
-    """Write the columns of QUEUE."""
-    _write_times(state, cluster, i)
-    _write_flags(state, cluster, i, head, shadow_time, extra_nodes)
-    mask, features = state.mask[i], state.slot_features[i]
+def _write_queue(
+    state: BatchState,
+    cluster: Cluster,
+    i: int,
+    head: int,
+    shadow_time: int,
+    extra_nodes: int,
+    queue: np.ndarray,
+) -> None:
+    """Write the columns of QUEUE.
+
+    What can be computed for several slots with one instruction is in small loops of its own, over
+    whole instructions: what these make of the empty slots behind the jobs is not looked at.
+
+    Writes: queue, and as `observe`.
+    """
+    slots, mask, requests = state.slots[i], state.mask[i], state.slot_requests[i]
+    size, estimate = requests[at.SLOT_SIZE], requests[at.SLOT_ESTIMATE]
+    submit, requested_start = requests[at.SLOT_SUBMIT], requests[at.SLOT_REQUESTED_START]
+    flags, features = requests[at.SLOT_FLAGS], state.slot_features[i]
     share, log_estimate = features[at.SHARE], features[at.LOG_ESTIMATE]
     log_wait, expansion = features[at.LOG_WAIT], features[at.LOG_EXPANSION]
-    flags = state.slot_requests[i, at.SLOT_FLAGS]
-    seen = min(len(queue), len(waiting(cluster)))
+    time, available = now(cluster), free(cluster)
+    seen = min(len(slots), len(waiting(cluster)))
+    lanes = min(len(slots), (seen + LANES - 1) // LANES * LANES)
+    for slot in range(lanes):
+        log_wait[slot] = log_time(time - submit[slot])
+    for slot in range(lanes):
+        expansion[slot] = log_expansion(1.0 + (time - submit[slot]) / estimate[slot])
+    for slot in range(lanes):  # the bits are the columns from JOB_FITS to JOB_WITHIN_EXTRA
+        fits = (size[slot] <= available) & (requested_start[slot] <= time)
+        before_shadow = time + estimate[slot] <= shadow_time
+        flags[slot] = (
+            fits
+            | (np.int64(slots[slot] == head) << 1)
+            | (np.int64(before_shadow) << 2)
+            | (np.int64(size[slot] <= extra_nodes) << 3)
+        )
     queue[seen:] = 0.0
     for slot in range(seen):
         row, values = queue[slot], FLAG_VALUES[flags[slot]]
@@ -127,48 +168,16 @@ def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
 
 
 @kernel
-def _write_flags(state, cluster, i, head, shadow_time, extra_nodes):
-    """Fill SLOT_FLAGS: the bits are the columns from JOB_FITS to JOB_WITHIN_EXTRA."""
-    slots, requests = state.slots[i], state.slot_requests[i]
-    time, available = now(cluster), free(cluster)
-    size, estimate = requests[at.SLOT_SIZE], requests[at.SLOT_ESTIMATE]
-    requested_start, flags = requests[at.SLOT_REQUESTED_START], requests[at.SLOT_FLAGS]
-    for slot in range(_lanes(state, cluster, i)):
-        fits = (size[slot] <= available) & (requested_start[slot] <= time)
-        before_shadow = time + estimate[slot] <= shadow_time
-        flags[slot] = (
-            fits
-            | (np.int64(slots[slot] == head) << 1)
-            | (np.int64(before_shadow) << 2)
-            | (np.int64(size[slot] <= extra_nodes) << 3)
-        )
-
-
-@kernel
-def _lanes(state, cluster, i):
-    """Return the number of slots with jobs, rounded up to whole instructions of the processor.
-
-    What these make of the empty slots behind the jobs is not looked at.
-    """
-    return min(len(state.slots[i]), (len(waiting(cluster)) + LANES - 1) // LANES * LANES)
-
-
-@kernel
-def _write_times(state, cluster, i):
-    """Fill LOG_WAIT and LOG_EXPANSION, in loops so small that the compiler vectorizes them."""
-    time, features, requests = now(cluster), state.slot_features[i], state.slot_requests[i]
-    estimate, submit = requests[at.SLOT_ESTIMATE], requests[at.SLOT_SUBMIT]
-    log_wait, expansion = features[at.LOG_WAIT], features[at.LOG_EXPANSION]
-    seen = _lanes(state, cluster, i)
-    for slot in range(seen):
-        log_wait[slot] = log_time(time - submit[slot])
-    for slot in range(seen):
-        expansion[slot] = log_expansion(1.0 + (time - submit[slot]) / estimate[slot])
-
-
-@kernel
-def _write_groups(state, tables, rules, cluster, jobs, i, queue):
-    """Write the columns behind those of QUEUE."""
+def _write_groups(
+    state: BatchState,
+    tables: TraceTables,
+    rules: EnvRules,
+    cluster: Cluster,
+    jobs: Jobs,
+    i: int,
+    queue: np.ndarray,
+) -> None:
+    """Write the columns behind those of QUEUE. Writes: queue, user_jobs."""
     slots, time = state.slots[i], now(cluster)
     seen = min(len(slots), len(waiting(cluster)))
     if rules.user_column is not None:
@@ -181,48 +190,39 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
         if rules.start_column is not None:
             row[rules.start_column] = log_time(max(jobs.requested_start[job] - time, 0))
         if rules.age_column is not None:
-            waited = time - jobs.submit[job]
             limit = longest_allowed_wait(state, rules, i)
-            row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
-        if rules.trial_column is not None:
-            row[rules.trial_column] = cluster.trial_start[job] >= 0
-            if rules.trial_limit is not None:
-                row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
+            row[rules.age_column] = min(1.0, (time - jobs.submit[job]) / max(limit, 1.0))
 
 
 @kernel
-def _write_users(history, rules, cluster, jobs, slots, queue):
-    """Write the columns of USERS."""
+def _write_users(
+    history: h.UserHistory,
+    rules: EnvRules,
+    cluster: Cluster,
+    jobs: Jobs,
+    slots: np.ndarray,
+    queue: np.ndarray,
+) -> None:
+    """Write the columns of USERS, scaled as `features.USERS` says. Writes: queue, user_jobs."""
     count_jobs(history, cluster, jobs, True, True)
     for slot in range(len(slots)):
         for k in range(len(f.USER_QUANTITIES)):
             which = f.USER_QUANTITIES[k]
             value = quantity(history, cluster, jobs, slots[slot], which)
-            queue[slot, rules.user_column + k] = _scaled(value, which)
+            if which == h.PREDICTED_EXPANSION:
+                value = log_expansion(value)
+            elif which in (h.USER_QUEUED, h.USER_RUNNING, h.USER_ENDED):
+                value = log_count(value)
+            elif which != h.ACCURACY:
+                value = log_time(value)
+            queue[slot, rules.user_column + k] = value
 
 
 @kernel
-def _scaled(value, which):
-    """Scale a quantity as `features.USERS` says."""
-    if which == h.ACCURACY:
-        return value
-    if which == h.PREDICTED_EXPANSION:
-        return log_expansion(value)
-    if which in (h.USER_QUEUED, h.USER_RUNNING, h.USER_ENDED):
-        return log_count(value)
-    return log_time(value)
-
-
-@kernel
-def _write_profile(state, cluster, jobs, i, profile):
-    time = now(cluster)
-    if state.outages is not None:
-        coming, last = state.counters[i, at.COMING], state.counters[i, at.LAST_OUTAGE]
-        if coming < last and jobs.submit[coming] <= time + f.AHEAD[len(f.AHEAD) - 1]:
-            _write_profile_with_outages(cluster, jobs, coming, last, profile)
-            return
+def _write_profile(cluster: Cluster, jobs: Jobs, profile: np.ndarray) -> None:
+    """Write the availability profile by the estimates of running jobs. Writes: profile."""
     runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
-    available = free(cluster)
+    time, available = now(cluster), free(cluster)
     profile[0] = available / processors
     profile[1:] = -np.inf
     for k in range(len(runs)):
@@ -230,7 +230,7 @@ def _write_profile(state, cluster, jobs, i, profile):
         if ahead > f.AHEAD[len(f.AHEAD) - 1]:
             break
         available += jobs.size[runs[k]]
-        profile[_step_of(ahead)] = available / processors
+        profile[step_of(ahead)] = available / processors
     share = profile[0]  # it never falls, so the steps at which no job ends take the largest so far
     for step in range(len(f.AHEAD)):
         share = max(share, profile[step])
@@ -238,29 +238,27 @@ def _write_profile(state, cluster, jobs, i, profile):
 
 
 @kernel
-def _step_of(ahead):
+def step_of(ahead: int) -> int:
     """Return the first step of the profile that is at least `ahead` seconds ahead.
 
     A look-up and a comparison: the processor would mispredict when a search ends.
     """
-    step = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
+    step: int = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
     return step + (f.AHEAD[step] < ahead)
 
 
 @kernel
-def _write_profile_with_outages(cluster, jobs, coming, last, profile):
-    runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
-    time, available, k = now(cluster), free(cluster), 0
-    for step in range(len(f.AHEAD)):
-        while k < len(runs) and ends[k] <= time + f.AHEAD[step]:
-            available += jobs.size[runs[k]]
-            k += 1
-        out = out_of_service(jobs, coming, last, time + f.AHEAD[step])
-        profile[step] = (available - out) / processors
-
-
-@kernel
-def _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, row):
+def _write_cluster(
+    state: BatchState,
+    tables: TraceTables,
+    rules: EnvRules,
+    cluster: Cluster,
+    i: int,
+    shadow_time: int,
+    extra_nodes: int,
+    row: np.ndarray,
+) -> None:
+    """Write the columns of CLUSTER. Writes: row."""
     waits, window = len(waiting(cluster)), len(state.slots[i])
     processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
     second = (time + tables.time_of_day[state.counters[i, at.TRACE]]) % DAY
@@ -279,7 +277,7 @@ def _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, r
 
 
 @kernel
-def sine_and_cosine(second):
+def sine_and_cosine(second: int) -> tuple[float, float]:
     """Return both for the angle of a second of the day, by the theorem of addition.
 
     It takes a fraction of the time of the library's functions, and gives the same float32.

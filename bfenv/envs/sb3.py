@@ -13,8 +13,8 @@ import bfenv.envs.settings as st
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.handle import EnvHandle
-from bfenv.envs.infos import rows_of
 from bfenv.envs.rendering import render
+from bfenv.envs.reward import rows_of
 from bfenv.envs.vector import check_actions
 
 

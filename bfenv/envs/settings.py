@@ -12,7 +12,6 @@ from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast, get_typ
 import numpy as np
 
 from bfenv.core.arguments import check_choice, check_integer, check_number
-from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.envs.features import JOB_FEATURES
@@ -21,12 +20,12 @@ from bfenv.envs.reward import Reward
 RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
 LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
-ABOVE = " above "  # in trial_limit, between a length and an estimate
 # The default has seed 0. That of "train" has each of the seeds at each of the loads. Only 2 % of
 # the jobs ask for the longest time, so that estimates tell more about runtimes.
 WORKLOAD = "lublin:procs=352,emax_share=0.02"
 TRAINING_SEEDS = (1, 2, 3, 4)
 TRAINING_LOADS = (0.9, 1.0, 1.1)
+RESERVATIONS = ("chosen", 1, 0)
 IDLE = ("never", "allowed", "every_pass")
 GUARD_SCALES = ("backlog", "scaled_backlog")  # the others run EASY on further machines
 
@@ -91,27 +90,25 @@ class EnvSettings(TypedDict, total=False):
             "mixed",
             'which jobs are in slots when more wait than the window holds: "mixed" (a quarter each '
             "the oldest, the shortest estimates, the smallest sizes, the largest expansion "
-            'factors), "oldest", or the oldest job and the first ones of an order: the '
-            "name of one of `bfenv.knowledge.priorities.ORDERS`, or an expression as in "
-            '`easy(order=...)`, such as "size*estimate", the smallest values first.',
+            'factors), "oldest", or "saf" (the oldest, and those with the smallest size x '
+            "estimate).",
         ),
     ]
     reservations: Annotated[
         int | str,
         Setting(
             "chosen",
-            'which jobs have reservations that no start may delay: "chosen" for the head, which '
-            "the agent names; a number n for the n oldest waiting jobs (1 as in EASY, 0 for none); "
-            '"all" for all waiting jobs.',
+            'which waiting job has a reservation that no start may delay: "chosen" for the head, '
+            "which the agent names; 1 for the oldest, as in EASY; 0 for none.",
         ),
     ]
     idle: Annotated[
         str,
         Setting(
             "never",
-            'when the pass is legal: "never" while a start is, "allowed" unless the start of a job '
-            'with a reservation is; "every_pass" is "allowed", and the environment stops at every '
-            "scheduling pass, even if no start is legal.",
+            'when passing is legal. "never": only when no job can start. "allowed": always, except '
+            'when a job with a reservation can start now. "every_pass": as "allowed", and the '
+            "environment stops at every scheduling pass, even if no start is legal.",
         ),
     ]
     guard: Annotated[
@@ -128,16 +125,6 @@ class EnvSettings(TypedDict, total=False):
             "scaled_backlog",
             'what the limit of the guard is a multiple of: "backlog" or "scaled_backlog", see '
             "`bfenv.baselines.age_guard`. It counts from the begin of the episode on.",
-        ),
-    ]
-    trial_limit: Annotated[
-        float | str | None,
-        Setting(
-            None,
-            'length of trials, in seconds or text like "15min": further actions then start jobs '
-            'for a trial, see Action Space. With "5min above 35min" there are no further actions: '
-            "a job with a longer estimate starts for a trial first, as in "
-            "`easy(trial=..., trial_above=...)`. None for no trials.",
         ),
     ]
     job_features: Annotated[
@@ -192,22 +179,8 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     check_choice("guard_scale", values["guard_scale"], GUARD_SCALES)
     if values["guard"] is not None:
         check_number("guard", values["guard"], positive=True)
-    if not isinstance(values["window_order"], str):
-        raise BfenvError(f"window_order must be text, got {values['window_order']!r}")
+    check_choice("reservations", values["reservations"], RESERVATIONS)
     _check_groups(values["job_features"])
-    depth = reservation_depth_of(values["reservations"])
-    if values["trial_limit"] is not None:
-        limit, above = trials_of(values["trial_limit"])
-        if above is not None and above < limit:
-            raise BfenvError(
-                f"trial_limit={values['trial_limit']!r}: only jobs with estimates above the length "
-                "of a trial can have one"
-            )
-        if above is not None and depth not in (0, 1):
-            raise BfenvError(
-                f"trial_limit={values['trial_limit']!r} needs reservations='chosen', 0 or 1, "
-                f"got reservations={values['reservations']!r}"
-            )
     return values
 
 
@@ -220,38 +193,6 @@ def _check_groups(groups: Any) -> None:
         raise BfenvError(f"job_features must be None or a list of {known}; got {groups!r}")
     for group in groups:
         check_choice("job_features", group, JOB_FEATURES)
-
-
-def reservation_depth_of(reservations: int | str) -> int:
-    """Return how many of the oldest waiting jobs have reservations; -1 is all.
-
-    With "chosen" none has one: the head that the agent names has it.
-
-    Raises BfenvError if it is neither a number from 0 nor one of the names.
-    """
-    named = {"chosen": 0, "all": -1}
-    if isinstance(reservations, str) and reservations in named:
-        return named[reservations]
-    if isinstance(reservations, str):
-        raise UnknownNameError("reservations", reservations, named)
-    return check_integer("reservations", reservations, 0)
-
-
-def trials_of(trial_limit: float | str) -> tuple[int, int | None]:
-    """Return the length (s) of trials, and the estimate (s) above which jobs start with one.
-
-    The latter is None where trials are actions.
-
-    Raises BfenvError if one of them is neither a number from 1 nor such a duration as text.
-    """
-    values: list[float | str] = [trial_limit]
-    if isinstance(trial_limit, str):
-        values[:] = trial_limit.split(ABOVE, 1)
-    seconds = [
-        round(check_number("trial_limit", in_seconds("trial_limit", value), 1, LONGEST))
-        for value in values
-    ]
-    return seconds[0], seconds[1] if len(seconds) > 1 else None
 
 
 def lists_settings(init: Init) -> Init:

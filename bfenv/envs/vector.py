@@ -16,8 +16,8 @@ from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.episode_source import check_options
 from bfenv.envs.handle import EnvHandle
-from bfenv.envs.infos import INFO_KEYS, NO_METRICS, Info
 from bfenv.envs.rendering import render
+from bfenv.envs.reward import INFO_KEYS, NO_METRICS, Info
 
 StepResult = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them

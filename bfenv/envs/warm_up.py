@@ -5,17 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.easy import EASY
 from bfenv.baselines.easy import run as run_by_easy
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
-from bfenv.core.detour import run_around
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import StarvationError
-from bfenv.core.events import Truth, advance, reset
+from bfenv.core.events import Truth, advance, new_cluster, reset
 from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, Jobs, Trace
-from bfenv.core.outages import announce_outages, new_machine, outages_of
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
@@ -42,18 +39,11 @@ def warm_up(
     * `window`: the episode.
     * `run_easy`: EASY's event loop, or its machine code.
     """
-    outages = outages_of(trace)
-    submit = truth.requests[SUBMIT]
     reset(cluster, truth, trace.processors, window.opening, window.first)
-    cluster.state[HORIZON] = submit[window.first]
-    if outages:
-        opening = submit[window.opening]
-        announce_outages(cluster, truth, outages.start, outages.stop, opening)
+    cluster.state[HORIZON] = truth.requests[SUBMIT, window.first]
     # EASY ignores requested starts; the placeholder tells whether there are any
-    has_requested = truth.known[REQUESTED_START, -1]
-    if has_requested or outages:
-        policy = find_policy(REQUESTED_START_POLICY) if has_requested else EASY
-        _run(policy, cluster, jobs, truth, trace)
+    if truth.known[REQUESTED_START, -1]:
+        _run(find_policy(REQUESTED_START_POLICY), cluster, jobs, truth, trace)
     else:
         run_easy(cluster, jobs, truth, ())
     cluster.state[LAST_JOB] = window.end
@@ -91,8 +81,6 @@ class Reference:
             trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
             if trace.jobs.requested_start.any():
                 start = start_times(find_policy(REQUESTED_START_POLICY), trace, window)
-            elif trace.outages:
-                start = start_times(EASY, trace, window)
             else:
                 start = easy_start_times(trace, window, run_easy, *machine)
             wait = start - trace.jobs.submit[jobs]
@@ -112,7 +100,7 @@ def easy_start_times(
     """Return when EASY starts the jobs of a window, (n,) int64 seconds.
 
     It has nothing to remember, so it runs on the machine that is given, and only as far as needed.
-    The trace has neither outages nor requested start times. The other parameters are those of
+    No job of the trace has a requested start time. The other parameters are those of
     `warm_up`.
     """
     warm_up(cluster, jobs, truth, trace, window, run_easy)
@@ -132,7 +120,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     Raises IllegalStartError if the policy starts a job that may not start. Raises StarvationError
     if it leaves jobs of the window waiting although nothing else is left to happen.
     """
-    cluster, jobs, truth = new_machine(trace)
+    cluster, jobs, truth = new_cluster(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     start = cluster.start[window.first : window.last]
     with naming_illegal_start(cluster, jobs, policy.name):
@@ -147,9 +135,6 @@ def _run(
     policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace, seed: int = 0
 ) -> None:
     memory = new_memory(policy, jobs, trace.processors, seed)
-    if trace.outages:
-        run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
-        return
     if policy.run is not None:
         policy.run(cluster, jobs, truth, memory)
         return

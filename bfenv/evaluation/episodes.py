@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -57,11 +56,7 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
 
 def row_of_episodes(competitor: Competitor, case: Episodes) -> Row:
     """Return the row of a competitor on episodes, without metrics."""
-    trials = competitor.trials
-    if isinstance(competitor, AgentCompetitor):
-        completed: dict[str, Any] = {**competitor.opened.settings_with(case.env_settings)}
-        trials = completed.get("trial_limit") is not None
-    divisions = {division_of(trials, trace) for trace in case.traces}
+    divisions = {division_of(competitor.trials, trace) for trace in case.traces}
     first = case.traces[0]
     return new_row(
         first,

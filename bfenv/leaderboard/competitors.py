@@ -9,14 +9,7 @@ import shlex
 from pathlib import Path
 
 import bfenv.leaderboard.strangers as st
-from bfenv.agents.agent_names import (
-    ELSEWHERE,
-    SHIPPED,
-    is_stochastic,
-    read_agent,
-    starts_trials,
-    training_of,
-)
+from bfenv.agents.agent_names import ELSEWHERE, SHIPPED, is_stochastic, read_agent, training_of
 from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.baselines import registry
 from bfenv.core.distributions import load_offer
@@ -122,9 +115,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
     if not is_saved:
         return find_referee().ask_competitor(competitor, limits)
     try:
-        return competitor._replace(
-            stochastic=is_stochastic(name), trials=starts_trials(name), trained_on=training_of(name)
-        )
+        return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
     except BfenvError:  # no card, or a damaged one: its rows will say so
         return competitor._replace(trained_on=None)
 
@@ -145,9 +136,7 @@ def _own(kind: str, name: str, code: str | None) -> Competitor:
         policy = registry.find_competitor(name)
         return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
     spans = training_of(name)
-    return Competitor(
-        kind, name, code, (), is_stochastic(name), starts_trials(name), trained_on=spans
-    )
+    return Competitor(kind, name, code, (), is_stochastic(name), trained_on=spans)
 
 
 def check_identity(kind: str, name: str, code: str | None) -> None:

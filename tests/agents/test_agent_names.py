@@ -21,8 +21,8 @@ from tests.leaderboard.suites import SAMPLES
         ("random:deterministic=false", ("random", {}, False)),
         ("a.b:c", ("a.b:c", {}, True)),
         (
-            "a.b:c:window=3,reservations=all,idle=every_pass",
-            ("a.b:c", {"window": 3, "reservations": "all", "idle": "every_pass"}, True),
+            "a.b:c:window=3,reservations=1,idle=every_pass",
+            ("a.b:c", {"window": 3, "reservations": 1, "idle": "every_pass"}, True),
         ),
         ("a.b:c(guard=none)", ("a.b:c", {"guard": None}, True)),
     ],

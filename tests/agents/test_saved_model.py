@@ -34,12 +34,11 @@ OTHER = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=4")
 SHORT = {"episode_jobs": 10, "warmup_jobs": 10}
 CHOSEN = {
     "window": 4,
-    "window_order": "size * likely_runtime",
+    "window_order": "saf",
     "reservations": 1,
     "idle": "every_pass",
     "guard": 1.5,
     "guard_scale": "backlog",
-    "trial_limit": "15min above 20min",
     "job_features": ["users"],
 }
 

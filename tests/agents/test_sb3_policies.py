@@ -105,9 +105,3 @@ def test_export_refused(tmp_path):
     with pytest.raises(bfenv.BfenvError, match="VecNormalize"):
         export_network(normalized, tmp_path / "model.json")
     assert not list(tmp_path.iterdir())
-
-
-def test_refused():
-    """Actions for trials have no scores."""
-    with pytest.raises(bfenv.BfenvError, match="trial_limit"):
-        make_model(trial_limit=600)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.easy_orders import easy, queue
 from bfenv.baselines.easy_orders.options import POLICIES
-from bfenv.core.cluster import now, retract, start, started, waiting
+from bfenv.core.cluster import now, retract, shadow, start, started, waiting
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
-from bfenv.core.profile import shadow
 from bfenv.knowledge.priorities import ORDERS, score
 from tests.conftest import as_naive, log, small_traces, stretched
 from tests.oracles import easy as naive_easy

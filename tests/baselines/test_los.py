@@ -13,10 +13,9 @@ import bfenv
 from bfenv.baselines import los as module
 from bfenv.baselines.los import COUNTS, MERITS, POLICIES, los
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import free, retract, start, started, waiting
+from bfenv.core.cluster import free, retract, shadow, start, started, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, commit_starts, new_cluster
-from bfenv.core.profile import shadow
 from tests.baselines.los_table import rows_of, table
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import los as naive_los

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv.core.profile as p
-from bfenv.core.cluster import expected_ends, running, start
+from bfenv.core.cluster import expected_ends, running, shadow, start
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import make_trace
 from tests.oracles import machine as naive
@@ -213,7 +213,7 @@ def test_shadow(machine):
     cluster, jobs, intervals = machine
     head = len(jobs.size) - 1
     request = naive.Job(0, int(jobs.size[head]), 1, 1, 0, int(jobs.requested_start[head]))
-    assert tuple(p.shadow(cluster, jobs, head)) == naive.shadow_and_extra(
+    assert tuple(shadow(cluster, jobs, head)) == naive.shadow_and_extra(
         intervals, PROCESSORS, request, 0
     )
 

@@ -10,9 +10,8 @@ from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 from tests.envs.test_vector import same
 
-TRACES = st.tuples(  # numbers of outages of the first are often jobs of the second
-    small_traces(jobs=3, outages=True),
-    small_traces(jobs=9, outages=True) | small_traces(jobs=6, requested_starts=True),
+TRACES = st.tuples(
+    small_traces(jobs=3), small_traces(jobs=9) | small_traces(jobs=6, requested_starts=True)
 )
 AGES = [
     {"guard": None},
@@ -20,24 +19,16 @@ AGES = [
     {"guard": 5e-5},
     {"guard": 5e-5, "guard_scale": "backlog"},
 ]
-TRIALS = [{}, {"trial_limit": 2}, {"trial_limit": "2s above 3s"}]
 RULES = st.builds(
-    lambda age, head_and_trial: age | head_and_trial[0] | head_and_trial[1],
+    lambda age, head: age | head,
     st.sampled_from(AGES),
-    st.tuples(
-        st.sampled_from([{"reservations": 0}, {"reservations": 1}, {}]),
-        st.sampled_from(TRIALS),
-    )
-    | st.tuples(  # without trials by rule
-        st.sampled_from([{"reservations": "all"}, {"reservations": 3}]),
-        st.sampled_from(TRIALS[:2]),
-    ),
+    st.sampled_from([{"reservations": 0}, {"reservations": 1}, {}]),
 )
 REWARDS = ("bounded_slowdown", "wait")
 OPTIONS = st.fixed_dictionaries(
     {
         "window": st.sampled_from([1, 2, 3, 8]),
-        "window_order": st.sampled_from(["mixed", "sjf", "-wait / likely_runtime"]),
+        "window_order": st.sampled_from(["mixed", "oldest", "saf"]),
         "idle": st.sampled_from(["never", "allowed", "every_pass"]),
         "max_episode_steps": st.sampled_from([None, 1, 3, 7]),
     }

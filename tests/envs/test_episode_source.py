@@ -1,5 +1,7 @@
 """Where episodes come from: splits, workloads, and the options of reset."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ import pytest
 import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import running, start, waiting
+from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import TRAINING_LOADS, WORKLOAD
 from tests.envs.playing import play, whole
@@ -104,7 +107,7 @@ def test_training():
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy"])
 def test_replay_lublin(policy):
-    """A policy driven through `step` makes the schedule of `simulate`, see also `test_outages`."""
+    """A policy driven through `step` makes the schedule of `simulate`."""
     trace = bfenv.load_workload("lublin")[:2000]
     env = whole(trace, window=2000)
     play(env, PolicyAgent(policy, env))
@@ -203,3 +206,14 @@ def public_arrays(value, path="env", depth=6):
         for name in dir(value):
             if not name.startswith("_") and not callable(getattr(value, name)):
                 yield from public_arrays(getattr(value, name), f"{path}.{name}", depth - 1)
+
+
+def test_outages():
+    """A workload with outages is refused by one error that names it, and says what to do."""
+    trace = bfenv.make_trace([0, 1], [1, 1], [5, 5], 2, outages=(Outage(9, 20, 1),), name="site")
+    with pytest.raises(
+        bfenv.WorkloadError, match="site has outages, .* `bfenv.simulate`"
+    ) as caught:
+        BackfillEnv(["lublin", trace])
+    assert "\n" not in str(caught.value)
+    assert BackfillEnv(replace(trace, outages=()), split="all", warmup_jobs=0, episode_jobs=2)

@@ -27,7 +27,7 @@ from bfenv.envs.features import (
     USERS,
     job_columns,
 )
-from bfenv.envs.observation import _step_of, sine_and_cosine
+from bfenv.envs.observation import sine_and_cosine, step_of
 from bfenv.knowledge.user_history import NAMES
 from tests.conftest import small_traces
 from tests.envs.playing import whole
@@ -56,7 +56,7 @@ def test_each_time_ahead_has_its_step():
     """The look-up finds what a search finds, also beside the second of each step."""
     for ahead in [*range(3000), *(AHEAD[1:, None] + [-1, 0, 1]).ravel().tolist()]:
         if ahead <= AHEAD[-1]:
-            assert _step_of(ahead) == np.searchsorted(AHEAD, ahead)
+            assert step_of(ahead) == np.searchsorted(AHEAD, ahead)
 
 
 def test_by_hand():

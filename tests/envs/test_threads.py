@@ -8,7 +8,7 @@ from bfenv.envs.vector import BackfillVectorEnv
 from tests.envs.test_vector import SHORT, same, some_actions
 
 
-@pytest.mark.parametrize("order", [{}, {"window": 3, "window_order": "-wait / likely_runtime"}])
+@pytest.mark.parametrize("order", [{}, {"window": 3, "window_order": "saf"}])
 def test_threads(order):
     """Several threads take the steps of one, bit for bit, also those that are sent."""
     one, three, sent = (BackfillVectorEnv(96, threads=n, **SHORT | order) for n in (1, 3, 2))

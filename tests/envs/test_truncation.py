@@ -62,7 +62,7 @@ def test_last_step():
 
 
 @given(
-    small_traces(jobs=8, outages=True) | small_traces(jobs=8, requested_starts=True),
+    small_traces(jobs=8) | small_traces(jobs=8, requested_starts=True),
     st.integers(0, 2**32 - 1),
     st.integers(1, 6),
 )

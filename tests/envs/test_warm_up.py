@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.core.cluster import running, start, waiting
 from bfenv.core.errors import IllegalStartError, StarvationError
-from bfenv.core.jobs import Outage
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
@@ -87,10 +86,9 @@ def test_reference():
         (lambda cluster, jobs, memory: start(cluster, jobs, 2), IllegalStartError, "own: .* job 2"),
     ],
 )
-@pytest.mark.parametrize("outages", [(), (Outage(50, 60, 1),)])
-def test_policy_that_fails(decide, error, message, outages):
+def test_policy_that_fails(decide, error, message):
     """A policy that starves a job or starts one illegally fails as in `simulate`."""
-    trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [5, 5, 5], 1, outages=outages)
+    trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [5, 5, 5], 1)
     policy = Policy("own", decide)
     with pytest.raises(error, match=message):
         start_times(policy, trace, EpisodeWindow(0, 0, 1, 3, 3))

@@ -38,15 +38,3 @@ def test_illegal_action():
     """The first illegal action is an error that names the action and the time."""
     with pytest.raises(bfenv.PolicyError, match=r"illegal action at \d+ s: slot 7"):
         agent_schedule(TRACE, f"{SAMPLES}:illegal:window=64", 0)
-
-
-@pytest.mark.parametrize("trial", [60, 180, 600])
-def test_trials(trial):
-    """An agent with trials by rule makes the schedule of the policy, killed trials included."""
-    trials = f"trial_limit='{trial}s above 720s'"
-    name = f"{SAMPLES}:first(window=150, reservations=1, guard=none, {trials})"
-    schedule, _ = agent_schedule(TRACE, name, 0)
-    expected = bfenv.simulate(TRACE, f"easy(order=fcfs, trial={trial}, trial_above=720)")
-    for times in ("start", "end", "trial_start", "trial_end"):
-        assert np.array_equal(getattr(schedule.check(), times), getattr(expected, times))
-    assert (schedule.trial_end >= 0).any()

@@ -8,7 +8,6 @@ import pytest
 import bfenv
 from bfenv.agents.card import Card, write_card
 from bfenv.leaderboard.competitors import code_hash
-from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.suite import SUITES
 from bfenv.leaderboard.task import Task, plan_rows
 from tests.leaderboard import sample_agents
@@ -111,19 +110,3 @@ def test_bad_name(name):
     """A name that stands for no agent is refused before anything runs."""
     with pytest.raises(bfenv.BfenvError):
         plan_rows(TINY, [], [name])
-
-
-@pytest.mark.parametrize("name", ["random", f"{SAMPLES}:first"])
-def test_trials(name):
-    """An agent with trials is ranked among those; others are not."""
-    task, *_ = plan_rows(TINY, [], [f"{name}:trial_limit=10min"])
-    assert task.trials and make_row(task, 60.0, False).row.division == "trials"
-    without, *_ = plan_rows(TINY, [], [name])
-    assert make_row(without, 60.0, False).row.division == "completion"
-
-
-def test_undeclared_trials():
-    """The row of an agent that starts jobs for trials, and has not said so, fails."""
-    task, *_ = plan_rows(TINY, [], ["random:trial_limit=1min"])
-    row = make_row(task._replace(trials=False), 60.0, False).row
-    assert row.status == "failed" and "it starts jobs for trials" in row.error

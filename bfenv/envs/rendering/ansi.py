@@ -22,7 +22,6 @@ def render_text(env: EnvHandle) -> str:
         _line("machine", _cluster(snapshot)),
         _line("ahead", _ahead(snapshot, view.horizon(env.trace.jobs))),
         _line("running", _running(snapshot)),
-        *_outage(snapshot),
         _line("head", _head(snapshot)),
         _line(
             "queue",
@@ -51,22 +50,20 @@ def _bar(part: int, whole: int) -> str:
 
 
 def _cluster(snapshot: view.Snapshot) -> str:
-    out = view.out_of_service(snapshot)
-    busy = snapshot.processors - snapshot.free - out
+    busy = snapshot.processors - snapshot.free
     share = 100 * busy // snapshot.processors
     return (
         f"{_bar(busy, snapshot.processors)}  "
         f"{busy} of {snapshot.processors} busy ({share} %), {snapshot.free} free"
-        + (f", {out} out" if out else "")
     )
 
 
 def _ahead(snapshot: view.Snapshot, seconds: int) -> str:
     """The availability profile at the beginning of each stretch of time."""
-    marks, ahead = [], view.changes(snapshot)
+    marks = []
     for column in range(BAR):
         time = snapshot.now + seconds * column // BAR
-        free = snapshot.free + sum(processors for when, processors in ahead if when <= time)
+        free = snapshot.free + sum(run.size for run in snapshot.runs if run.end <= time)
         marks.append(STEPS[free * (len(STEPS) - 1) // snapshot.processors])
     return f"{''.join(marks)}  free from now to {view.span(seconds)} ahead, by estimates"
 
@@ -82,19 +79,9 @@ def _running(snapshot: view.Snapshot) -> str:
     )
 
 
-def _outage(snapshot: view.Snapshot) -> list[str]:
-    if not snapshot.outages:
-        return []
-    begin, end, processors = snapshot.outages[0]
-    when = f"in {view.span(begin - snapshot.now)}, for {view.span(end - begin)}"
-    if begin <= snapshot.now:
-        when = f"now, over in {view.span(end - snapshot.now)}"
-    return [_line("outage", f"{processors} of {snapshot.processors} proc. {when}")]
-
-
 def _head(snapshot: view.Snapshot) -> str:
     if snapshot.head is None:
-        return "no waiting job may start before an outage" if snapshot.waiting else "no job waits"
+        return "no job waits"
     job, size, _, begin, extra = snapshot.head
     if begin == snapshot.now:
         return f"job {job} ({size} proc.) fits now, {counted(extra, 'extra node')}"

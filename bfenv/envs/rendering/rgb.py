@@ -3,8 +3,7 @@
 The running jobs are stacked by expected end, the last to end at the bottom. All of them run now,
 so the stack is never higher than the machine, and what remains of it at any later time has no gaps.
 Its outline right of now is the availability profile, and the reservation of the head of the queue
-hangs from the ceiling in one piece. So do outages, in grey, above the reservation. Jobs are not
-bound to particular processors, so none are shown.
+hangs from the ceiling in one piece. Jobs are not bound to particular processors, so none are shown.
 """
 
 from functools import cache, lru_cache
@@ -156,7 +155,6 @@ INK: Colour = (38, 42, 52)
 ALARM: Colour = (184, 40, 48)
 LEGAL: Colour = (224, 237, 250)
 ACCENT: Colour = (0, 98, 168)
-OUTAGE: Colour = (212, 210, 202)
 # After Paul Tol's scheme "muted", which is safe for colour-blind readers
 JOBS: tuple[Colour, ...] = (
     (136, 204, 238), (204, 102, 119), (68, 170, 153), (221, 204, 119), (92, 84, 172),
@@ -203,13 +201,11 @@ class Axes:
 def _header(canvas: Canvas, snapshot: view.Snapshot) -> None:
     canvas.text(16, 22, view.day(snapshot, snapshot.now), FAINT, 18)
     canvas.text(16, 47, view.clock(snapshot, snapshot.now), INK, 36)
-    out = view.out_of_service(snapshot)
-    busy = snapshot.processors - snapshot.free - out
+    busy = snapshot.processors - snapshot.free
     share = f"utilization {100 * busy // snapshot.processors} %"
     content = f"{busy} of {snapshot.processors} busy"
     _part(canvas, 0, "machine", content, busy / snapshot.processors, ACCENT)
-    runs = f"{len(snapshot.runs)} running" + (f", {out} out" if out else "")
-    _below(canvas, 0, (share, FAINT), (runs, FAINT))
+    _below(canvas, 0, (share, FAINT), (f"{len(snapshot.runs)} running", FAINT))
     started = f"{snapshot.started} of {snapshot.episode} started"
     _part(canvas, 1, "episode", started, snapshot.started / snapshot.episode, INK)
     illegal = (f"{snapshot.illegal} illegal", ALARM if snapshot.illegal else FAINT)
@@ -242,7 +238,6 @@ def _cluster(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
     for run in reversed(snapshot.runs):
         _run(canvas, axes, run, floor)
         floor += run.size
-    _outages(canvas, snapshot, axes)
     if snapshot.head is not None:
         _reservation(canvas, snapshot, axes, snapshot.head)
     _profile(canvas, snapshot, axes)
@@ -292,27 +287,13 @@ def _run(canvas: Canvas, axes: Axes, run: view.Running, floor: int) -> None:
                 break
 
 
-def _outages(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
-    """Hang outages from the ceiling, those at the same time below each other."""
-    for k, one in enumerate(snapshot.outages):
-        if one.begin >= axes.last:
-            break
-        above = sum(other.processors for other in snapshot.outages[:k] if other.end > one.begin)
-        left_below = axes.processors - above
-        top, bottom = axes.y(left_below), axes.y(left_below - one.processors)
-        left, right = min(axes.x(one.begin), axes.right - 3), axes.x(one.end)
-        canvas.box(left, top, max(right - left, 3), max(bottom - top, 3), OUTAGE)
-        if bottom - top >= 24 and right - left >= canvas.text_width("outage") + 12:
-            canvas.text((left + right) / 2, (top + bottom) // 2, "outage", INK, align=0.5)
-
-
 def _profile(canvas: Canvas, snapshot: view.Snapshot, axes: Axes) -> None:
     used = snapshot.processors - snapshot.free
     points = [(axes.now_x, axes.y(used))]
-    for time, processors in view.changes(snapshot):
-        points.append((axes.x(time), axes.y(used)))
-        used -= processors
-        points.append((axes.x(time), axes.y(used)))
+    for run in snapshot.runs:  # by expected end
+        points.append((axes.x(run.end), axes.y(used)))
+        used -= run.size
+        points.append((axes.x(run.end), axes.y(used)))
     points.append((axes.right, axes.y(used)))
     canvas.line(points, INK, 2)
 
@@ -324,13 +305,8 @@ def _reservation(canvas: Canvas, snapshot: view.Snapshot, axes: Axes, head: view
         _tag(canvas, axes.right - canvas.text_width(later) - 12, axes.top + 14, later)
         return
     end = head.begin + head.estimate
-    out = sum(
-        one.processors for one in snapshot.outages if one.begin < end and one.end > head.begin
-    )
-    # EASY's reservation heeds no outage to come.
-    ceiling = max(snapshot.processors - out, head.size)
-    x, top = min(axes.x(head.begin), axes.right - 3), axes.y(ceiling)
-    bottom = axes.y(ceiling - head.size)
+    x, top = min(axes.x(head.begin), axes.right - 3), axes.y(snapshot.processors)
+    bottom = axes.y(snapshot.processors - head.size)
     width, height = max(axes.x(end) - x, 3), max(bottom - top, 3)
     canvas.hatched(x, top, width, height, JOBS[head.job % len(JOBS)])
     if head.begin > snapshot.now:

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
+from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, shadow, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.jobs import Jobs, Outage
-from bfenv.core.profile import shadow
+from bfenv.core.jobs import Jobs
 from bfenv.envs.handle import EnvHandle
 
 # Durations in seconds that people read at a glance
@@ -64,7 +63,6 @@ class Snapshot(NamedTuple):
     processors: int
     free: int  # processors
     runs: list[Running]  # by expected end
-    outages: list[Outage]  # in force or to come, by begin
     head: Head | None
     rows: list[Waiting]  # by slot: the first of the queue, and later ones that may start
     window: int
@@ -85,9 +83,8 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
         raise ResetNeeded("call env.reset() before env.render()")
     cluster, jobs = env.cluster, env.jobs
     mask = env.action_masks()[: env.window]
-    own = running(cluster) < len(env.trace)  # outages are no jobs of the trace
-    runs = running(cluster)[own]
-    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster)[own])
+    runs = running(cluster)
+    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster))
     head = None
     if env.head >= 0:
         parts = jobs.size[env.head], jobs.estimate[env.head], *shadow(cluster, jobs, env.head)
@@ -96,7 +93,6 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
     legal = np.flatnonzero(mask)[: rows // 2].tolist()
     first = range(min(len(mask), len(waiting(cluster))))
     slots = sorted(list(dict.fromkeys([*legal, *first]))[:rows])
-    withheld = env.withheld()
     return Snapshot(
         workload=env.trace.name,
         now=int(now(cluster)),
@@ -104,9 +100,8 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
         processors=int(cluster.state[PROCESSORS]),
         free=int(free(cluster)),
         runs=[Running(*run) for run in zip(*(part.tolist() for part in columns), strict=True)],
-        outages=[one for one in sorted(env.trace.outages) if one.end > now(cluster)],
         head=head,
-        rows=[_row(env, slot, bool(mask[slot]), bool(withheld[slot])) for slot in slots],
+        rows=[_row(env, slot, bool(mask[slot])) for slot in slots],
         window=env.window,
         waiting=len(waiting(cluster)),
         legal=int(mask.sum()),
@@ -115,22 +110,6 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
         illegal=env.illegal_actions,
         forced=env.forced_starts,
     )
-
-
-def out_of_service(snapshot: Snapshot) -> int:
-    """Return how many processors are out of service now."""
-    return sum(one.processors for one in snapshot.outages if one.begin <= snapshot.now)
-
-
-def changes(snapshot: Snapshot) -> list[tuple[int, int]]:
-    """Return when how many processors become free, by estimates; negative ones go out of service.
-
-    In the order of the times, in seconds.
-    """
-    ends = [(run.end, run.size) for run in snapshot.runs]
-    ends += [(one.end, one.processors) for one in snapshot.outages]
-    coming = [one for one in snapshot.outages if one.begin > snapshot.now]
-    return sorted(ends + [(one.begin, -one.processors) for one in coming])
 
 
 def horizon(jobs: Jobs) -> int:
@@ -176,7 +155,7 @@ def clock(snapshot: Snapshot, time: int) -> str:
     return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
-def _row(env: EnvHandle, slot: int, legal: bool, withheld: bool) -> Waiting:
+def _row(env: EnvHandle, slot: int, legal: bool) -> Waiting:
     cluster, jobs, over = env.cluster, env.jobs, env.unstarted == 0
     job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))
@@ -188,8 +167,6 @@ def _row(env: EnvHandle, slot: int, legal: bool, withheld: bool) -> Waiting:
         obstacle = f"requested start in {span(starts_in)}"
     elif jobs.size[job] > free(cluster):
         obstacle = "too large now"
-    elif withheld:
-        obstacle = "would run into an outage"
     else:
         obstacle = "would delay a reservation"
     user = str(jobs.user[job]) if jobs.user[job] >= 0 else "-"

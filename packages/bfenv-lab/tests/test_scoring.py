@@ -7,7 +7,7 @@ from bfenv.agents.card import Card
 from bfenv.agents.network_agent import NetworkAgent, load_network
 from bfenv.agents.seen_jobs import span_of
 from bfenv.core.errors import BfenvError
-from bfenv.envs.features import AGE, CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE, TRIAL
+from bfenv.envs.features import AGE, CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 from bfenv_lab.scoring import SHAKE, score_network, summary
@@ -18,13 +18,13 @@ from tests.conftest import log
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
 
-GUARDED = {"guard": 1.0, "trial_limit": "300s above 900s"}
-OPTIONS = "guard=1.0, guard_scale=scaled_backlog, trial=300, trial_above=900"
+GUARDED = {"guard": 1.0}
+OPTIONS = "guard=1.0, guard_scale=scaled_backlog"
 
 
 def shortest_first(trained_on=(), **settings):
     """A ranker whose only weight that is not 0 is the linear one of the estimate."""
-    features = (*QUEUE, *AGE, TRIAL[0]) if settings else QUEUE
+    features = (*QUEUE, *AGE) if settings else QUEUE
     jobs = len(features) + 1
     shapes = {
         "context.weight": (2, len(PROFILE) + len(CLUSTER)),

@@ -5,12 +5,9 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.cluster import now
-from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.rendering.ansi import render_text
 from bfenv.envs.rendering.snapshot import take_snapshot
-from tests.envs.playing import whole
 from tests.envs.rendering.scene import SMALL, at_20, crowd, lines_of, small
 
 
@@ -46,29 +43,6 @@ def test_profile():
     ahead = lines_of(at_20().render())["ahead"].split()[1]
     assert list(ahead) == sorted(ahead)
     assert ahead[0] == "▂" and ahead[-1] == "█"
-
-
-def test_outages():
-    """An outage is announced, then shown as processors that are out; it is no running job."""
-    trace = bfenv.make_trace(
-        [0, 0, 40], [1, 2, 1], [30, 200, 9], 4, outages=(Outage(100, 160, 3), Outage(999, 1000, 1))
-    )
-    env = whole(trace, reservations=1, render_mode="ansi", idle="every_pass")
-    env.reset(seed=0)
-    lines = lines_of(env.render())
-    assert "3 of 4 proc. in 1m 40s, for 1m" in lines["outage"]
-    assert "job 0 (1 proc.) fits now" in lines["head"]
-    assert lines["1"].endswith("no: would run into an outage")
-    ahead = lines["ahead"].split()[1]
-    assert ahead[0] == "█" and "▂" in ahead and ahead[-1] == "█"
-    env.step(0)
-    assert "no waiting job may start before an outage" in lines_of(env.render())["head"]
-    while now(env.cluster) < 100:
-        env.step(int(env.action_masks().argmax()))
-    lines = lines_of(env.render())
-    assert "3 of 4 proc. now, over in 1m" in lines["outage"]
-    assert "0 of 4 busy (0 %), 1 free, 3 out" in lines["machine"]
-    assert "no job" in lines["running"]
 
 
 def test_size():

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.rendering import render_image, rgb
-from bfenv.envs.rendering.rgb import EDGE, INK, JOBS, OUTAGE, PAST, PLOT, Axes
+from bfenv.envs.rendering.rgb import EDGE, INK, JOBS, PAST, PLOT, Axes
 from bfenv.envs.rendering.snapshot import horizon, take_snapshot
-from tests.envs.playing import FREE, whole
+from tests.envs.playing import FREE
 from tests.envs.rendering.scene import at_20, crowd, small
 
 
@@ -78,24 +77,6 @@ def test_profile():
         column = frame[:, axes.x(time)]
         assert (column[axes.y(4)] == EDGE).all() and (column[axes.y(4) + 1] == edge).all()
     assert not (frame[axes.y(4) + 1, axes.x(220)] == edge).all()
-
-
-def test_outages():
-    """Outages hang from the ceiling from begin to end, and the profile goes around them."""
-    outages = (Outage(0, 30, 1), Outage(140, 160, 2))
-    trace = bfenv.make_trace([0, 10], [1, 1], [90, 40], 4, estimate=[100, 200], outages=outages)
-    env = whole(trace, reservations=1, render_mode="rgb_array")
-    env.reset(seed=0)
-    env.step(0)
-    frame, snapshot = env.render(), take_snapshot(env, 0)
-    assert snapshot.now == 10 and snapshot.outages == list(outages)
-    assert [run.job for run in snapshot.runs] == [0]
-    axes = Axes(snapshot, horizon(env.trace.jobs))
-    for time, free, grey in ((28, 2, 1), (60, 3, 0), (90, 3, 0), (150, 2, 2)):
-        column = frame[:, axes.x(time)]
-        assert (column[axes.y(4) + 3 : axes.y(4 - grey) - 3] == OUTAGE).all()
-        line = column[axes.y(4 - free) - 1 : axes.y(4 - free) + 2]
-        assert (line == INK).all(axis=1).any(), time
 
 
 def test_without_pillow(monkeypatch):

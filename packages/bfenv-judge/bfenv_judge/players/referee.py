@@ -52,7 +52,6 @@ def ask_competitor(competitor: Competitor, limits: PlayerLimits) -> Competitor:
             declared = read_greeting(competitor.name, greeting)
             return competitor._replace(
                 stochastic=declared.stochastic,
-                trials=declared.opened.settings.get("trial_limit") is not None,
                 trained_on=declared.opened.trained_on,
             )
         except PlayerKilledError as error:  # which need not be its fault

@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 from bfenv.agents.network_agent import decode_array, encode_array
 from bfenv.core.errors import BfenvError
-from bfenv.envs.infos import NO_METRICS
+from bfenv.envs.reward import NO_METRICS
 from bfenv.envs.settings import EnvSettings
 
 

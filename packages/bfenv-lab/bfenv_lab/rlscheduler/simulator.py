@@ -26,14 +26,13 @@ import numpy as np
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.shuffling import new_stream, random_number
 from bfenv.core.arguments import check_choice
-from bfenv.core.cluster import NEXT_JOB, free, now, start, waiting
+from bfenv.core.cluster import NEXT_JOB, free, now, shadow, start, waiting
 from bfenv.core.competitor import BoundPolicy
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs, Trace, check_no_outages
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import shadow
 from bfenv.knowledge.priorities import find_order, formula, sort_by_merging
 from bfenv.workloads.logs.records import ESTIMATE, GROUP, SUBMIT, USER
 from bfenv.workloads.logs.swf import EXECUTABLE, LARGEST, MEMORY

@@ -1,0 +1,68 @@
+"""What tests of policies as agents share: a crowded workload, and an agent that notes its plans."""
+
+from functools import cache
+
+import numpy as np
+
+import bfenv
+from bfenv.agents import PolicyAgent
+from bfenv.core.cluster import NOW
+from bfenv.core.jobs import FOREVER
+from bfenv.envs.backfill import BackfillEnv
+
+
+@cache
+def workload():
+    """70 jobs on 16 processors, crowded, of four users."""
+    trace = bfenv.load_workload("lublin", procs=16, jobs=300, load=1.4, seed=3)[100:170]
+    jobs, users = trace.jobs, np.random.default_rng(2026).integers(0, 4, 70)
+    times = jobs.submit, jobs.size, trace.runtime, trace.processors
+    return bfenv.make_trace(*times, estimate=jobs.estimate, user=users)
+
+
+class Watched(PolicyAgent):
+    """A PolicyAgent that notes which starts it plans, and when."""
+
+    def __init__(self, policy, env):
+        super().__init__(policy, env, seed=7)
+        self.planned = set()
+
+    def _plan(self, i, handle):
+        super()._plan(i, handle)
+        time = int(handle.cluster.state[NOW])
+        self.planned |= {(job, time) for job in self._starts[i]}
+
+
+def play(policy, env, seed=0):
+    """Play an episode with legal actions; return the agent and the last info."""
+    agent = Watched(policy, env)
+    observation, info = env.reset(seed=seed)
+    over = False
+    while not over:
+        action, _ = agent.predict(observation)
+        assert info["action_mask"][action] == 1
+        observation, _, terminated, truncated, info = env.step(action)
+        over = terminated or truncated
+    assert info["illegal_actions"] == 0
+    return agent, info
+
+
+def check_free(policy):
+    """Where all is allowed, each job starts when it does under `simulate`, and none is replaced."""
+    free = {"reservations": 0, "guard": None, "idle": "every_pass", "window": len(workload())}
+    env = BackfillEnv(workload(), split="all", episode_jobs=None, warmup_jobs=0, **free)
+    agent, info = play(policy, env)
+    assert env.cluster.start.tolist() == bfenv.simulate(workload(), policy, 7).start.tolist()
+    assert agent.replaced_actions == info["forced_starts"] == 0
+
+
+def check_default(policy):
+    """By default, each planned start that is not made counts as replaced, and each other start."""
+    env = BackfillEnv(workload(), split="all", episode_jobs=40, warmup_jobs=20, window=16)
+    agent, info = play(policy, env)
+    begin, end = workload().jobs.submit[env.episode_jobs.start], info["now"]
+    started = {(job, time) for job, time in enumerate(env.cluster.start.tolist())}
+    lost = {(job, time) for job, time in agent.planned - started if time < end}
+    others = {(job, time) for job, time in started - agent.planned if begin <= time < FOREVER}
+    assert agent.replaced_actions >= len(lost | others)
+    assert (agent.replaced_actions > 0) == bool(lost | others)
