@@ -89,9 +89,12 @@ links: .venv/all  ## the addresses outside of the site, listed and not fetched
 pictures: .venv/all  ## those of the README and of the environment, docs/pictures
 	$(BIN)/python docs/site/pictures.py
 
-wheel: .venv/all  ## the wheels of all four
+wheel: .venv/all  ## the wheels of all four, installed in an empty environment
+	rm -rf dist build packages/*/build
+	for package in . $(PACKAGES); do \
+		$(BIN)/python -m build --wheel --no-isolation --outdir dist $$package > /dev/null || exit 1; done
+	$(BIN)/python -m pytest -q tests/check_wheels.py
 	rm -rf build packages/*/build
-	for package in . $(PACKAGES); do $(BIN)/python -m build --outdir dist $$package || exit 1; done
 
 clean:
 	rm -rf .venv build dist docs/_build docs/gallery docs/generated packages/*/build packages/*/*.egg-info
