@@ -98,7 +98,7 @@ def _changed(logged: Schedule) -> list[str]:
     ]
 
 
-def _without_estimate(trace: Trace) -> list[str]:
+def without_estimate(trace: Trace) -> list[str]:
     """Tell how many jobs have no estimate in the log, and what stands in for it."""
     missing = trace.cleaning.no_estimate or estimates_filled_in(trace.header)
     if not missing:
@@ -147,7 +147,7 @@ def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
             f"{count_of(longer, len(trace))} ran beyond the estimate, by "
             f"{duration(int(over.max()))} at most, and {'is' if longer == 1 else 'are'} cut here"
         )
-    left_out += _without_estimate(trace)
+    left_out += without_estimate(trace)
     if trace.outages:
         left_out.append(_announced(trace))
     else:

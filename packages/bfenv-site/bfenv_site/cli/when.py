@@ -10,6 +10,7 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, SeedOption, check_new, choices, duration_option, option
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted
 from bfenv_site.defaults import SINFO, SQUEUE, TODAY
 
 if TYPE_CHECKING:
@@ -118,6 +119,15 @@ def when(
     if evaluate is not None:
         if format is WhenFormat.prometheus or out is not None:
             raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
+        ignored = {
+            "--at": at, "--size": size, "--limit": limit, "--job": job, "--squeue": squeue,
+            "--sinfo": sinfo, "--processors": processors, "--history": history, "--users": users,
+            "--maintenance": maintenance, "--advice": advice or None,
+            "--user": None if user < 0 else user,
+        }  # fmt: skip
+        given = [name for name, value in ignored.items() if value is not None and value != []]
+        if given:
+            raise BfenvError(f"--evaluate draws its own jobs and moments: it has no {given[0]}")
         _evaluate(evaluate, format, months, moments, policy=policy or TODAY, recorded=recorded,
                   futures=futures, past=past, seed=seed)  # fmt: skip
         return
@@ -201,7 +211,7 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
     with show.progress("share") as bar:
         task = bar.add_task("forecasting", total=1.0)
         found = ev.evaluate_forecasts(
-            load_workload(log), moments=moments, regression=not months, **options,
+            load_workload(log), moments=moments, **options,
             done=lambda share: bar.update(task, completed=share),
         )  # fmt: skip
     rows = ev.evaluation_rows(found, months=months)
@@ -209,11 +219,15 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
         show.rows(rows, show.Format(format))
         return
     starts = "the log's own starts" if found.recorded else f"starts under {found.policy}"
-    tenths = f"starts in each tenth of the forecasts, %: {rows[0]['tenths']}"
-    show.table(
-        ev.COLUMNS, ev.evaluation_lines(rows), numbers=len(ev.COLUMNS) - 2, whole_names=2,
-        title=f"{found.log}, against {starts}", note=tenths,
-    )  # fmt: skip
+    show.prose(f"{found.log}, against {starts}: {found.drawn}.\n")
+    for name in dict.fromkeys(row["jobs"] for row in rows):
+        own = [row for row in rows if row["jobs"] == name]
+        note = f"starts in each tenth of the forecasts, %: {own[0]['tenths']}"
+        show.table(
+            ev.COLUMNS, ev.evaluation_lines(own), numbers=len(ev.COLUMNS) - 1, whole_names=True,
+            title=f"{name}, {counted(int(own[0]['number']), 'forecast')}", note=note,
+        )  # fmt: skip
+    show.prose("\n".join([ev.CAPTION, *found.notes]))
 
 
 when.__doc__ = when.__doc__ and when.__doc__.format(squeue=SQUEUE, sinfo=SINFO)

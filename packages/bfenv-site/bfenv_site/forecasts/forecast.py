@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import bfenv_site.forecasts.past_forecasts as pf
-from bfenv.analysis.logged import logged_schedule
+from bfenv.analysis.logged import logged_schedule, without_estimate
 from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import PROCESSORS
-from bfenv.core.durations import format_duration, parse_duration
+from bfenv.core.cluster import FREE, PROCESSORS
+from bfenv.core.durations import DAY, format_duration, parse_duration
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER, Jobs, Trace
 from bfenv.core.policy import Policy, check_plans_for
 from bfenv.core.schedule import Schedule
+from bfenv.core.text import counted
 from bfenv.workloads.load import load_workload
+from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at, read_labels
 from bfenv_site.forecasts.known import Known, as_recorded, places, sample_waits, under_policy
 from bfenv_site.futures.futures import KnownMachine, with_waiting
@@ -27,6 +29,10 @@ FUTURES = 1000
 PAST = 256  # moments of earlier forecasts
 PAST_FUTURES = 200  # of each
 PAST_WAITING = 6  # jobs that wait, of each
+MOMENT = 600  # seconds that a scheduler may take to start a job that fits
+HELD_LEVEL = 0.9  # share of the futures in which a held job would start at once
+FEWEST_HELD = 20  # recorded waits of jobs that have waited as long
+UNKNOWN = 0.02  # share of the samples of a held job that are beyond all recorded waits
 STARTS = "start", "end", "trial_start", "trial_end"  # fields of a Schedule
 
 
@@ -128,6 +134,7 @@ class Forecaster:
     planner: Policy | None = None  # see `sample_waits`
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)  # reasons of jobs without a forecast
+    logged: np.ndarray | None = None  # (m,) int64 seconds, starts if jobs start when a log says
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
         """Forecast the start of a job that is submitted now.
@@ -206,6 +213,15 @@ class Forecaster:
         )
         count = len(past.moment) if len(past.moment) >= pf.FEWEST else 0
         notes = [*self.notes]
+        held = self._held(waits.samples, waited, requests[SIZE])
+        if held.any():
+            which = ", ".join(str(job) for job in asked[held].tolist())
+            notes.append(
+                f"held by something that the policy does not know, as processors are free: job "
+                f"{which}; the forecast is that of recorded waits as long as this"
+            )
+            for i in np.flatnonzero(held):
+                samples[i] = self._recorded_waits(int(waited[i]), samples.shape[1])
         if not known.runtime.any():
             notes.append("no job has ended yet: runtimes are only known to be below the limits")
         if not count and self.live is None:
@@ -218,6 +234,32 @@ class Forecaster:
             time, self.policy.name, names, requests[SIZE], requests[ESTIMATE], waited, samples,
             waits.samples, waits.plan, count, tuple(notes),
         )  # fmt: skip
+
+    def _held(self, samples: np.ndarray, waited: np.ndarray, size: np.ndarray) -> np.ndarray:
+        """Tell which jobs wait although the policy would have started them, (a,) bool.
+
+        Such a job fits beside what runs, the policy starts it at once in nearly all futures, and it
+        has waited for longer than a scheduler takes.
+        """
+        free = int(self.known.machine.cluster.state[FREE])
+        at_once = np.quantile(samples, HELD_LEVEL, axis=1) < 1
+        held: np.ndarray = (waited > MOMENT) & (size <= free) & at_once
+        return held if self.logged is not None else np.zeros_like(held)
+
+    def _recorded_waits(self, waited: int, count: int) -> np.ndarray:
+        """Return how much longer jobs have waited that waited as long, (count,) ascending.
+
+        The last part of the samples is twice the longest wait: nobody knows when such a job starts.
+        Without enough such jobs, the wait so far stands for them.
+        """
+        start = self.known.start
+        wait = (start - self.known.requests[SUBMIT, : len(start)])[start >= 0]
+        longer = np.sort(wait[wait > waited] - waited)
+        if len(longer) < FEWEST_HELD:
+            longer = np.sort(np.append(longer, np.array([0.5, 1, 2, 4, 8]) * waited))
+        level = (np.arange(count) + 0.5) / count
+        found = np.quantile(longer, np.minimum(1, level * (1 + UNKNOWN)), method="inverted_cdf")
+        return np.where(level > 1 - UNKNOWN, 2.0 * longer[-1] + DAY, found.astype(np.float64))
 
 
 def forecast_starts(
@@ -316,7 +358,22 @@ def forecaster_at(
         if job >= 0:
             earlier.append(earlier_forecasts(source, known, job, threads))
             done(len(earlier) / len(chosen))
-    return Forecaster(trace.name, known, source.policy, joined(earlier), futures, seed, threads)
+    logged = None if source.logged is None else source.logged.start
+    return Forecaster(
+        trace.name, known, source.policy, joined(earlier), futures, seed, threads,
+        notes=log_notes(trace), logged=logged,
+    )  # fmt: skip
+
+
+def log_notes(trace: Trace) -> tuple[str, ...]:
+    """Say what was dropped or assumed of a log: jobs, runtimes and limits."""
+    cleaning, notes = trace.cleaning, []
+    if text := left_out_text(cleaning):
+        notes.append(text)
+    if cleaning.clipped:
+        what = counted(cleaning.clipped, "job ran", "jobs ran")
+        notes.append(f"{what} longer than the limit, and counts up to it")
+    return (*notes, *without_estimate(trace))
 
 
 def check_request(

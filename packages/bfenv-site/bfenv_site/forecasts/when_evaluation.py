@@ -17,6 +17,7 @@ from bfenv_site.forecasts.forecast import (
     Forecaster,
     earlier_forecasts,
     joined,
+    log_notes,
     source_of,
 )
 from bfenv_site.forecasts.past_forecasts import past_moments
@@ -29,10 +30,13 @@ BINS = 10  # of the reliability diagram
 MONTH = 30  # days
 OURS, FUTURES_ALONE, PLAN = "forecast", "futures alone", "plan by limits"
 BOUND, CLASS, REGRESSION = "quantile bound", "median of class", "gradient boosting"
-COLUMNS = (
-    "jobs", "way", "number", "pinball", "median\nerror", "within\n1 min", "within\n10 min",
-    "80 %\nwidth", "50 %\nholds", "80 %\nholds", "95 %\nholds",
-)  # fmt: skip
+COLUMNS = ("way", "pinball", "median\nerror", "80 %\nwidth", "50 %\nholds", "80 %\nholds")
+CAPTION = (
+    "80 % holds: the share of the starts within the 80 % interval, with a 95 % interval by weeks. "
+    "A start at an end that several levels share counts with the part of these levels that lies in "
+    "the interval, for every way alike."
+)
+WEEK = 7 * DAY
 WAYS = OURS, FUTURES_ALONE, PLAN, BOUND, CLASS, REGRESSION
 
 
@@ -54,6 +58,8 @@ class Evaluation(NamedTuple):
     policy: str
     recorded: bool
     outcomes: list[Outcome]
+    drawn: str = ""  # how many moments were drawn of those asked for, and why not more
+    notes: tuple[str, ...] = ()  # what was dropped or assumed of the log
 
 
 def evaluate_forecasts(
@@ -83,7 +89,7 @@ def evaluate_forecasts(
     source = source_of(trace, policy, recorded, seed)
     schedule = source.logged or simulate(trace, source.policy, seed)
     first = int(PART * len(trace))
-    cases = _cases(schedule, first, moments, seed)
+    cases, drawn = _cases(schedule, first, moments, seed)
     submit = trace.jobs.submit
     grid: set[int] = set()
     for time, _, _ in cases:
@@ -103,7 +109,10 @@ def evaluate_forecasts(
             chosen = past_moments(len(known.runtime), past)
             chosen = chosen[submit[chosen] < time]
             own = joined([earlier[one] for one in chosen.tolist()])
-            forecaster = Forecaster(trace.name, known, source.policy, own, futures, seed, threads)
+            logged = None if source.logged is None else source.logged.start
+            forecaster = Forecaster(
+                trace.name, known, source.policy, own, futures, seed, threads, logged=logged
+            )
             forecast = forecaster.waiting([job])
             wait = int(schedule.start[job]) - time
             below, upto = forecast.probability(wait - 0.5), forecast.probability(wait + 0.5)
@@ -118,23 +127,38 @@ def evaluate_forecasts(
                 quantiles[REGRESSION] = model.quantiles(job, time)
             outcomes.append(Outcome(job, time, is_new, wait, rank, quantiles))
         done((i + 1) / len(times))
-    return Evaluation(trace.name, source.policy.name, source.logged is not None, outcomes)
+    return Evaluation(
+        trace.name, source.policy.name, source.logged is not None, outcomes, drawn, log_notes(trace)
+    )
 
 
-def _cases(schedule: Schedule, first: int, moments: int, seed: int) -> list[tuple[int, int, bool]]:
-    """Draw what is forecast: moments, jobs, and whether the job has just been submitted."""
+def _cases(
+    schedule: Schedule, first: int, moments: int, seed: int
+) -> tuple[list[tuple[int, int, bool]], str]:
+    """Draw what is forecast: moments, jobs, and whether the job has just been submitted.
+
+    Also return in words how many were drawn of those asked for.
+    """
     generator, submit = np.random.default_rng((seed, 2)), schedule.trace.jobs.submit
     count = len(submit)
     new = generator.choice(np.arange(first, count), min(moments, count - first), replace=False)
     cases = [(int(submit[job]), int(job), True) for job in new]
-    for _ in range(20 * moments):  # at many times no job waits
+    idle = 0  # times at which no job waits
+    for _ in range(20 * moments):
         if len(cases) == len(new) + moments:
             break
         time = int(generator.integers(submit[first], submit[-1]))
         job = random_waiting(schedule, time, generator)
         if job >= 0:
             cases.append((time, job, False))
-    return sorted(cases)
+        idle += job < 0
+    waiting = len(cases) - len(new)
+    drawn = f"{len(new):,} of {moments:,} jobs as they are submitted"
+    drawn += "" if len(new) == moments else f": the part of the log has {count - first:,} jobs"
+    drawn += f"; {waiting:,} of {moments:,} jobs that wait"
+    if waiting < moments:
+        drawn += f": at {idle:,} of {20 * moments:,} random times no job waited"
+    return sorted(cases), drawn
 
 
 def _by_past_waits(schedule: Schedule, job: int, time: int) -> dict[str, np.ndarray]:
@@ -158,9 +182,8 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
             Seconds: `pinball`, the mean loss over jobs and SCORED; `median_error`, the median of
             |wait - median|; `width` of the 80 % interval, its mean. Shares: `within_1min` and
             `within_10min`, of waits that are so close to the median; `holds_50`, `holds_80` and
-            `holds_95`, of waits in the central intervals. An end that many futures share, such as
-            0 s, belongs to an interval by the chance that fits (OURS only); others have points and
-            bounds, whose ends count as inside.
+            `holds_95`, of waits in the central intervals, see `share_inside`; `holds_80_low` and
+            `holds_80_high`, the 95 % interval of that share if weeks are independent.
     """
     wait = np.array([one.wait for one in outcomes], dtype=np.float64)
     found = np.array([one.quantiles[way] for one in outcomes])
@@ -176,13 +199,45 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
         "within_10min": float((off <= 10 * MINUTE).mean()),
         "width": float((found[:, 5] - found[:, 1]).mean()),
     }
-    rank = np.array([one.rank for one in outcomes])
-    for low, high, share in ((2, 4, 0.5), (1, 5, 0.8), (0, 6, 0.95)):
-        inside = (found[:, low] <= wait) & (wait <= found[:, high])
-        if way == OURS:
-            inside = np.abs(rank - 0.5) <= share / 2
+    for share in (0.5, 0.8, 0.95):
+        inside = np.array(
+            [share_inside(row, time, share) for row, time in zip(found, wait, strict=True)]
+        )
         result[f"holds_{100 * share:.0f}"] = float(inside.mean())
+        if share == 0.8:
+            half = 1.96 * _error_by_weeks(inside, np.array([one.time for one in outcomes]))
+            result["holds_80_low"] = max(0.0, float(inside.mean()) - half)
+            result["holds_80_high"] = min(1.0, float(inside.mean()) + half)
     return result
+
+
+def share_inside(quantiles: np.ndarray, wait: float, share: float) -> float:
+    """Return how far a wait lies in a central interval: 1 inside, 0 outside.
+
+    A wait that equals the quantiles of several levels, such as 0 s or a point that stands for all
+    levels, may be at any level between those beside them. It counts with the part of these levels
+    that belongs to the interval. This is the expectation of a randomised rank, for every way alike.
+
+    Args:
+        quantiles: (7,) at SCORED, ascending.
+        wait: What came.
+        share: Of the interval, such as 0.8.
+    """
+    below, upto = int(np.sum(quantiles < wait)), int(np.sum(quantiles <= wait))
+    levels = np.concatenate([[0.0], SCORED, [1.0]])
+    low, high = levels[below], levels[upto + 1]
+    first, last = (1 - share) / 2, (1 + share) / 2
+    return float(max(0.0, min(high, last) - max(low, first)) / (high - low))
+
+
+def _error_by_weeks(inside: np.ndarray, time: np.ndarray) -> float:
+    """Return the standard error of a mean whose values of a week share their fate."""
+    week = np.unique(time // WEEK, return_inverse=True)[1]
+    count = int(week.max()) + 1
+    if count < 2:
+        return 1.0
+    sums = np.bincount(week, weights=inside - inside.mean())
+    return float(np.sqrt(count / (count - 1) * (sums**2).sum()) / len(inside))
 
 
 def reliability(outcomes: list[Outcome]) -> np.ndarray:
@@ -219,7 +274,7 @@ def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Ou
 
 
 def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dict[str, Any]]:
-    """Return the scores of each way on each group of jobs; by month, of forecasts only.
+    """Return the scores of each way on each group of jobs, or on each month.
 
     `tenths` is the share of the starts that fell into each tenth of their forecast, in per cent.
     """
@@ -234,24 +289,22 @@ def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dic
             "tenths": tenths(outcomes) if way == OURS else "",
         }
         for name, outcomes in groups(evaluation, months=months).items()
-        for way in ((OURS,) if months else WAYS)
+        for way in WAYS
         if way in outcomes[0].quantiles
     ]
 
 
 def evaluation_lines(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS for each row."""
-    shares = "within_1min", "within_10min"
     return [
         (
-            row["jobs"],
             row["way"],
-            f"{row['number']:.0f}",
             f"{row['pinball']:,.0f} s",
             format_duration(row["median_error"]),
-            *(percent(row[name]) for name in shares),
             format_duration(row["width"]),
-            *(percent(row[f"holds_{share}"]) for share in (50, 80, 95)),
+            percent(row["holds_50"]),
+            f"{100 * row['holds_80']:.1f} %"
+            f" ({100 * row['holds_80_low']:.0f} to {100 * row['holds_80_high']:.0f})",
         )
         for row in rows
     ]

@@ -264,3 +264,23 @@ def test_dates(site, tmp_path):
     assert duration.time == berlin.time == offset.time == 2 * 86400
     with pytest.raises(bfenv.BfenvError, match="names no time zone: give the moment with an off"):
         bfenv_site.forecast_starts(str(without), "2026-01-03 01:00", **options)
+
+
+def test_a_job_that_waits_although_processors_are_free_is_held(tmp_path):
+    """The log's job 30 waits alone on an idle machine for 90 minutes and more: it is held.
+
+    The forecast is that of recorded waits as long as this, and is never sure.
+    """
+    lines = ["; MaxProcs: 8", "; UnixStartTime: 1767225600"]
+    for job in range(30):
+        lines.append(
+            f"{job + 1} {job * 100} {7000 + 50 * job} 60 1 -1 -1 1 900 -1 1 1 1 1 1 1 -1 -1"
+        )
+    lines.append("31 20000 9000 60 1 -1 -1 1 900 -1 1 1 1 1 1 1 -1 -1")
+    lines.append("32 25400 0 60 1 -1 -1 1 900 -1 1 1 1 1 1 1 -1 -1")
+    path = tmp_path / "held.swf"
+    path.write_text("\n".join(lines) + "\n")
+    forecast = bfenv_site.forecast_starts(str(path), 25400, jobs=[30], past=0, futures=200)
+    assert "held by something that the policy does not know" in " ".join(forecast.notes)
+    assert 1600 <= forecast.median[0] <= 3600  # 7,000 to 8,450 s less the 5,400 s so far
+    assert forecast.probability(86400)[0] < 1

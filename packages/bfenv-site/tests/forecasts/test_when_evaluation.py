@@ -19,6 +19,7 @@ from bfenv_site.forecasts.when_evaluation import (
     evaluate_forecasts,
     reliability,
     scores,
+    share_inside,
 )
 
 
@@ -76,3 +77,43 @@ def test_random_waiting():
     schedule, generator = bfenv.simulate(trace, "fcfs"), np.random.default_rng(0)
     drawn = {random_waiting(schedule, 12, generator) for _ in range(50)}
     assert drawn == {2, 3} and random_waiting(schedule, 0, generator) == -1
+
+
+@pytest.mark.parametrize(
+    ("quantiles", "wait", "holds"),
+    [
+        ([0, 10, 20, 30, 40, 50, 60], 25, 1.0),  # between the levels 25 and 50 %
+        ([0, 10, 20, 30, 40, 50, 60], 55, 0.0),  # between 90 and 97.5 %
+        ([0] * 7, 0, 0.8),  # a point at what came
+        ([5] * 7, 0, 0.0),
+        ([0, 0, 0, 0, 9, 9, 9], 0, 0.65 / 0.75),  # the levels from 0 to 75 %, of them 10 to 75 %
+    ],
+)
+def test_one_definition_of_what_an_interval_holds(quantiles, wait, holds):
+    """A start at an end that levels share counts with the part of them that is in the interval."""
+    assert share_inside(np.array(quantiles, dtype=float), wait, 0.8) == pytest.approx(holds)
+
+
+def test_an_interval_by_weeks_is_wider_where_a_week_shares_its_fate():
+    """Ten outcomes in each of ten weeks: all inside in five of them, or half inside in each."""
+    at = {"a way": np.array([0.0, 10, 20, 30, 40, 50, 60])}
+    widths = []
+    for fate in (lambda week, i: week % 2, lambda week, i: i % 2):
+        found = scores(
+            [
+                Outcome(0, 7 * 86400 * week, True, 25 if fate(week, i) else 99, 0.5, at)
+                for week in range(10)
+                for i in range(10)
+            ],
+            "a way",
+        )
+        assert found["holds_80"] == 0.5
+        widths.append(found["holds_80_high"] - found["holds_80_low"])
+    assert widths[0] > 0.5 and widths[1] == 0
+
+
+def test_fewer_moments_are_explained():
+    trace = bfenv.make_trace(range(0, 60_000, 1000), [1] * 60, [10] * 60, 4)
+    found = evaluate_forecasts(trace, moments=40, futures=5, past=0, regression=False)
+    assert found.drawn.startswith("24 of 40 jobs as they are submitted: the part of the log has 24")
+    assert found.drawn.endswith("0 of 40 jobs that wait: at 800 of 800 random times no job waited")
