@@ -11,17 +11,26 @@ in the last pass, or if starts were undone. The pass numbers then have a gap. To
 looks like a pass of another policy, so it makes a new plan.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import bfenv.core.cluster as c
 from bfenv.core.cluster import Cluster, now, retract, started, waiting, wake_at
-from bfenv.core.dependencies import Dependencies
+from bfenv.core.dependencies import Dependencies, dependencies_of
+from bfenv.core.errors import WorkloadError
 from bfenv.core.events import Truth, advance
-from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs
+from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs, Trace
 from bfenv.core.kernel import kernel
-from bfenv.core.outages import find_room, first_to_come, has_room, start_outages, take_room
+from bfenv.core.outages import (
+    find_room,
+    first_to_come,
+    has_room,
+    outages_of,
+    start_outages,
+    take_room,
+)
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy
 
@@ -58,6 +67,31 @@ def new_detour(jobs: Jobs, outages: range, dependencies: Dependencies | None = N
         before=before,
         think=think,
     )
+
+
+def around_outages(policy: Policy, trace: Trace, event_order: str = "standard") -> Policy:
+    """Return the policy for the outages of a trace, and for jobs that wait for others to end.
+
+    Its passes go around them, and its records are those of the trace's jobs. Without either, it is
+    the policy itself.
+
+    Raises WorkloadError if there are some, and the event order is not the standard one.
+    """
+    outages, dependencies = outages_of(trace), dependencies_of(trace)
+    for what, count in (("outages", outages), ("dependencies", dependencies)):
+        if count and event_order != "standard":
+            raise WorkloadError(f"{trace.name}: {what} need the standard event order")
+    if not outages and dependencies is None:
+        return policy
+
+    def run(cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+        run_around(policy, cluster, jobs, truth, memory, outages, dependencies=dependencies)
+
+    def records(memory: Any) -> dict[str, np.ndarray]:
+        columns = policy.records(memory).items()
+        return {name: np.asarray(values)[: len(trace)] for name, values in columns}
+
+    return replace(policy, run=run, records=records)
 
 
 def run_around(

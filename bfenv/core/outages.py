@@ -12,7 +12,7 @@ import numpy as np
 
 import bfenv.core.events as ev
 from bfenv.core.cluster import PASSES, PROCESSORS, RUNNING, Cluster, now, waiting
-from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs, Trace
+from bfenv.core.jobs import FOREVER, SUBMIT, Jobs, Trace
 from bfenv.core.kernel import kernel
 
 
@@ -42,11 +42,14 @@ def with_outages(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
     return requests, runtime
 
 
-def new_machine(trace: Trace) -> tuple[Cluster, Jobs, ev.Truth]:
+def new_machine(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster, Jobs, ev.Truth]:
     """Make an empty machine, before the first arrival of a trace that may have outages.
 
-    Returns as `new_cluster`; the outages are among the requests.
+    Returns as `new_cluster`; the outages are among the requests. They need the standard event
+    order.
     """
+    if not trace.outages:
+        return ev.new_cluster(trace, event_order=event_order)
     requests, runtime = with_outages(trace)
     most = min(len(runtime), trace.processors)
     events = most + len(trace.outages) + int(np.count_nonzero(trace.jobs.requested_start))
@@ -54,40 +57,18 @@ def new_machine(trace: Trace) -> tuple[Cluster, Jobs, ev.Truth]:
     cluster, truth = ev.allocate(requests, runtime, known, most, events)
     ev.reset(cluster, truth, trace.processors, 0, len(trace))
     outages = outages_of(trace)
-    if outages:
-        announce_outages(cluster, truth, outages.start, outages.stop, 0)
+    announce_outages(cluster, truth, outages.start, outages.stop)
     return cluster, ev.shown(known), truth
 
 
 @kernel
-def announce_outages(cluster, truth, first, last, opening):
-    """Announce the outages, the jobs first .. last - 1, on a machine that has just been reset.
-
-    The machine begins at the time `opening`, in seconds. The outages at the front that are over by
-    then are marked as ended.
-    """
-    over = True
+def announce_outages(cluster, truth, first, last):
+    """Announce the outages, the jobs first .. last - 1, on a machine that has just been reset."""
     for job in range(first, last):
         ev.submit(truth, job)
-        begin = truth.requests[SUBMIT, job]
-        end = begin + truth.requests[ESTIMATE, job]
-        over = over and end <= opening
-        cluster.start[job] = begin if over else FOREVER
-        cluster.end[job] = end if over else -1
-        if not over:
-            ev.add_instant(truth, begin, job)
-
-
-def forget_outages(cluster: Cluster, truth: ev.Truth, outages: range) -> None:
-    """Clear what a run has left of its outages, which `reset` does not reach.
-
-    In a longer trace they are the numbers of jobs to come.
-    """
-    own = slice(outages.start, outages.stop)
-    cluster.start[own] = FOREVER
-    for column in (cluster.end, cluster.kill_time):
-        column[own] = -1
-    truth.known[:, own] = truth.known[:, -1:]
+        cluster.start[job] = FOREVER
+        cluster.end[job] = -1
+        ev.add_instant(truth, truth.requests[SUBMIT, job], job)
 
 
 @kernel

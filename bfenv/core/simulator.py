@@ -9,13 +9,11 @@ from functools import partial
 import numpy as np
 
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
-from bfenv.core.dependencies import dependencies_of
-from bfenv.core.detour import run_around
+from bfenv.core.detour import around_outages
 from bfenv.core.errors import StarvationError, WorkloadError
-from bfenv.core.events import new_cluster
 from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import Trace
-from bfenv.core.outages import new_machine, outages_of
+from bfenv.core.outages import new_machine
 from bfenv.core.partitions import is_partitioned, per_partition
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, Watch, check_plans_for, new_memory
@@ -46,26 +44,13 @@ def simulate(
             return simulate(part, policy, seed, event_order=event_order, watch=watch)
 
         return per_partition(trace, policy.name, of_part, watch)
-    if trace.outages and event_order != "standard":
-        raise WorkloadError(f"{trace.name}: outages need the standard event order")
-    dependencies = dependencies_of(trace)
-    if dependencies is not None and event_order != "standard":
-        raise WorkloadError(f"{trace.name}: dependencies need the standard event order")
-    cluster, jobs, truth = (
-        new_machine(trace) if trace.outages else new_cluster(trace, event_order=event_order)
-    )
+    policy = around_outages(policy, trace, event_order)
+    cluster, jobs, truth = new_machine(trace, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(share_started, cluster))
     with naming_illegal_start(cluster, jobs, policy.name):
-        if trace.outages or dependencies is not None:
-            outages = outages_of(trace)
-            run_around(policy, cluster, jobs, truth, memory, outages, dependencies=dependencies)
-        else:
-            run_passes(policy, cluster, jobs, truth, memory)
+        run_passes(policy, cluster, jobs, truth, memory)
     own = slice(len(trace))  # without the outages
-    records = policy.records(memory)
-    if trace.outages:
-        records = {name: np.asarray(values)[own] for name, values in records.items()}
     lost = np.flatnonzero(cluster.end[own] < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
@@ -78,7 +63,7 @@ def simulate(
         cluster.end[own],
         np.where(tried, cluster.trial_start[own], -1),
         np.where(tried, cluster.trial_end[own], -1),
-        records,
+        policy.records(memory),
     )
 
 
