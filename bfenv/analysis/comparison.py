@@ -11,11 +11,10 @@ import numpy as np
 
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
-from bfenv.core.durations import HOUR, TAU
+from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError
-from bfenv.core.schedule import Schedule
+from bfenv.core.schedule import Schedule, penalized
 
-LEAST_WAIT = HOUR  # the longest wait of the reference counts as at least this, in `penalized`
 STARVES = 2.0  # a policy starves jobs if its longest wait is above this multiple of EASY's
 
 
@@ -97,20 +96,6 @@ def starves(longest_wait: float, easy_longest_wait: float) -> bool:
     return longest_wait > STARVES * max(easy_longest_wait, 1.0)
 
 
-def penalized(ratio: float, longest: float, usual: float) -> float:
-    """Multiply a ratio of mean slowdowns by what a longer longest wait costs.
-
-    Args:
-        ratio: Mean bounded slowdown over the reference's.
-        longest: Longest wait, in seconds.
-        usual: Longest wait of the reference, in seconds; below `LEAST_WAIT` it counts as that.
-
-    Returns:
-        ratio x max(1, longest / max(usual, LEAST_WAIT)).
-    """
-    return ratio * max(1.0, longest / max(usual, LEAST_WAIT))
-
-
 def penalized_slowdown(schedule: Schedule, reference: Schedule) -> float:
     """Compute the penalized slowdown, the measure by which bfenv ranks.
 
@@ -134,7 +119,7 @@ def penalized_slowdown(schedule: Schedule, reference: Schedule) -> float:
     means = (float(bounded_slowdown(one).mean()) for one in (schedule, reference))
     longest = (int(one.wait.max()) for one in (schedule, reference))
     mean, usual_mean = means
-    return penalized(mean / usual_mean, *longest)
+    return float(penalized(mean / usual_mean, *longest))
 
 
 def differences(schedule: Schedule, reference: Schedule, tau: int = TAU) -> dict[str, Interval]:

@@ -1,13 +1,16 @@
 """Schedule: when each job of a trace ran, and whether the machine allows it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from bfenv.core.durations import TAU, format_duration
+from bfenv.core.durations import HOUR, TAU, format_duration
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import inlined
+
+LEAST_WAIT = HOUR  # a shorter longest wait of the reference counts as this, in `penalized`
 
 
 def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +49,21 @@ def bounded_slowdown(wait, runtime, tau=TAU):
         (1.5, 3.1)
     """
     return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
+
+
+def penalized(ratio: Any, longest: Any, usual: Any) -> Any:
+    """Multiply a ratio of mean slowdowns by what a longer longest wait costs.
+
+    Args:
+        ratio (float or np.ndarray): Mean bounded slowdown over the reference's.
+        longest (float or np.ndarray): Longest wait, in seconds.
+        usual (float or np.ndarray): Longest wait of the reference, in seconds; below an hour it
+            counts as an hour.
+
+    Returns:
+        float or np.ndarray: ratio x max(1, longest / max(usual, 1 hour)).
+    """
+    return ratio * np.maximum(1.0, longest / np.maximum(usual, LEAST_WAIT))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -105,8 +105,11 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     * "log_ratio": log(sum of bounded slowdowns / EASY's sum). A bounded slowdown is max(1, (wait +
       runtime) / max(runtime, 10 s)), and 1 for a job to come. EASY schedules the same jobs from the
       same machine (conservative backfilling does if jobs have requested start times). The rewards
-      add up to minus this ratio, by which the leaderboard ranks. The first reward contains EASY's
-      score, which depends on runtimes that are not known yet.
+      add up to minus this. The first reward contains EASY's score, which depends on runtimes that
+      are not known yet.
+    * "penalized": the root of (sum of bounded slowdowns / EASY's) x max(1, longest wait / E), over
+      the jobs submitted so far; E is EASY's longest wait, at least an hour. The rewards add up to
+      minus the root of the penalized slowdown, by which boards rank. Give `guard=None` with it.
     * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.
     * "wait": the sum of waits in seconds, divided by the number of jobs.
 

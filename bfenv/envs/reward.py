@@ -11,6 +11,7 @@ import numpy as np
 
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.names import import_object
+from bfenv.core.schedule import penalized
 from bfenv.envs.batch_state import INFOS, StepBuffers, StepTotals
 
 Number = Any  # a float, or (N,) float64 in the rewards of this module
@@ -80,7 +81,25 @@ def _log_ratio(totals: Totals) -> Number:
     return np.where(totals.submitted > 0, np.log(total / totals.reference_slowdown), 0.0)
 
 
-REWARDS = {"log_ratio": log_ratio, "bounded_slowdown": bounded_slowdown, "wait": wait}
+def root_of_penalized(before: Totals, after: Totals) -> Number:
+    """Return minus the growth of the root of the penalized slowdown, waits so far included.
+
+    Jobs that are not submitted yet count for nothing, so the first reward tells nothing of them.
+    """
+    return _root_of_penalized(before) - _root_of_penalized(after)
+
+
+def _root_of_penalized(totals: Totals) -> Number:
+    ratio = totals.bounded_slowdown / totals.reference_slowdown
+    return np.sqrt(penalized(ratio, totals.longest_wait, totals.reference_longest_wait))
+
+
+REWARDS = {
+    "log_ratio": log_ratio,
+    "penalized": root_of_penalized,
+    "bounded_slowdown": bounded_slowdown,
+    "wait": wait,
+}
 
 
 def find_reward(reward: str | Reward) -> RewardRule:

@@ -137,7 +137,9 @@ class EnvSettings(TypedDict, total=False):
     ]
     reward: Annotated[
         str | Reward,
-        Setting("log_ratio", 'this, "bounded_slowdown", "wait" or your own, see Rewards.'),
+        Setting(
+            "log_ratio", 'this, "penalized", "bounded_slowdown", "wait" or your own, see Rewards.'
+        ),
     ]
     render_mode: Annotated[
         str | None,

@@ -12,6 +12,7 @@ from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import find_policy
 from bfenv.core.competitor import Competitor
 from bfenv.core.policy import CLAIRVOYANT, Watch, check_plans_for, division_of
+from bfenv.core.schedule import penalized
 from bfenv.evaluation.cases import Episodes, Waits
 from bfenv.evaluation.row import Row, new_row
 
@@ -27,9 +28,10 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
     * `watch`: is called once, with a function that returns the fraction that is done.
 
     The metrics are means over the episodes of the means over their jobs, "p95_wait" and "max_wait"
-    of all jobs, "slowdown_ratio" and "longest_wait_ratio" to the reference, "mean_reward" and
-    "reward_deviation" mean and standard deviation of the sum of the rewards "log_ratio"; of agents,
-    also "decisions", the share "outside_window" of them at which jobs waited outside the window,
+    of all jobs, "slowdown_ratio" and "longest_wait_ratio" to the reference, "penalized_slowdown"
+    the geometric mean of the episodes' own, "mean_reward" and "reward_deviation" mean and standard
+    deviation of the sum of the rewards "log_ratio"; of agents, also "decisions", the
+    share "outside_window" of them at which jobs waited outside the window,
     "replaced_actions", which the rules of the environment or the legal choice of a model replaced,
     and "illegal_actions", which counted as the pass.
 
@@ -100,6 +102,14 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         np.log(usual.bounded_slowdown.mean() / own.bounded_slowdown.mean())
         for own, usual in zip(episodes, easy, strict=True)
     ]
+    measures = [
+        penalized(
+            own.bounded_slowdown.mean() / usual.bounded_slowdown.mean(),
+            own.wait.max(),
+            usual.wait.max(),
+        )
+        for own, usual in zip(episodes, easy, strict=True)
+    ]
     metrics = {
         "mean_bounded_slowdown": slowdown,
         "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),
@@ -107,6 +117,7 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "max_wait": longest,
         "slowdown_ratio": slowdown / slowdown_easy,
         "longest_wait_ratio": longest / max(longest_easy, 1.0),
+        "penalized_slowdown": float(np.exp(np.mean(np.log(measures)))),
         "mean_reward": float(np.mean(rewards)),
         "reward_deviation": float(np.std(rewards)),
     }

@@ -6,10 +6,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.comparison import penalized
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
 from bfenv.core.errors import UnknownNameError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
+from bfenv.core.schedule import penalized
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE, Rows, longest_ratio, rows_by_run, starves
 

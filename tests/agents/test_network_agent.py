@@ -189,7 +189,7 @@ def test_leaderboard() -> None:
 
 def test_no_passes() -> None:
     """Whatever needs single passes of a policy says that a network has none."""
-    with pytest.raises(PolicyError, match="acts in the environment"):
+    with pytest.raises(PolicyError, match="cannot decide pass by pass"):
         report_on("agent:network")
     env = BackfillEnv(TRACE, episode_jobs=20, warmup_jobs=0, idle="every_pass")
     observation, _ = env.reset(seed=0)

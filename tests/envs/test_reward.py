@@ -47,6 +47,23 @@ def test_log_ratio():
             assert ratio == pytest.approx(1)
 
 
+@pytest.mark.parametrize("policy", ["easy", "easy-saf"])
+def test_penalized(policy):
+    """The reward adds up to minus the root of the penalized slowdown, and is never above 0."""
+    options = {"episode_jobs": 64, "warmup_jobs": 64, "guard": None, "reward": "penalized"}
+    env = BackfillEnv(window=512, idle="allowed", reservations=0, **options)
+    longer = 0
+    for seed in range(4):
+        rewards, info = play(env, PolicyAgent(policy, env), seed=seed)
+        metrics = info["metrics"]
+        ratio = metrics["mean_bounded_slowdown"] / metrics["reference_bounded_slowdown"]
+        usual = max(metrics["reference_longest_wait"], 3600)
+        excess = max(1, metrics["longest_wait"] / usual)
+        longer += excess > 1
+        assert sum(rewards) == pytest.approx(-math.sqrt(ratio * excess), abs=1e-9)
+    assert longer == 0 if policy == "easy" else longer > 0
+
+
 def ended_count(before, after, ended):
     assert (ended.end > ended.start).all() and (ended.start >= ended.submit).all()
     return float(len(ended.job))
