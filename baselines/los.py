@@ -49,7 +49,7 @@ from bfenv.baselines.queue_order import (
     find_order_or_expression,
     learn_ends,
     must_see_all,
-    new_queue_order,
+    order_unless_none,
     sort,
 )
 from bfenv.core.arguments import check_choice, check_integer, check_number
@@ -297,7 +297,6 @@ def new_memory(
         )
     reservations = min(reservations, count)
     plans = reservations > 1
-    sorts = order is not None and generator is not None
     return Memory(
         lookahead=np.array([rows]),
         counts_fitting=np.array([counts == "fitting"]),
@@ -312,7 +311,7 @@ def new_memory(
         need=np.empty(processors + 1, dtype=np.int64),
         total=np.empty(processors + 1),
         markers=np.empty((rows, processors + 1), dtype=np.uint8),
-        order=new_queue_order(order, jobs, generator) if sorts else None,
+        order=order_unless_none(order, jobs, generator),
         threshold=None if threshold is None else np.array([threshold], dtype=np.float64),
         profile=new_profile(min(count, processors), reservations) if plans else None,
         reservations=np.array([reservations]),

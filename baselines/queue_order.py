@@ -48,6 +48,13 @@ class QueueOrder(NamedTuple):
     history: h.UserHistory | None  # what the expression may know; None for an order by name
 
 
+def order_unless_none(
+    order: Order | None, jobs: Jobs, generator: np.random.Generator | None
+) -> QueueOrder | None:
+    """Return the order of an empty queue, or None where there is no order or no generator."""
+    return None if order is None or generator is None else new_queue_order(order, jobs, generator)
+
+
 def new_queue_order(
     order: Order, jobs: Jobs, generator: np.random.Generator, weight: float | None = None
 ) -> QueueOrder:

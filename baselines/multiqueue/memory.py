@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.queue_order import QueueOrder, new_queue_order
+from bfenv.baselines.queue_order import QueueOrder, order_unless_none
 from bfenv.baselines.reservations import NONE, Reservations, new_reservations
 from bfenv.core.cluster import running, waiting
 from bfenv.core.jobs import FOREVER, Jobs
@@ -176,15 +176,9 @@ def new_memory(
         untried=np.empty(count, dtype=np.int64),
         begun=np.empty(min(count, processors), dtype=np.int64),
         state=state,
-        order=_values(order, jobs, generator),
-        restartable=_values(restartable, jobs, generator),
+        order=order_unless_none(order, jobs, generator),
+        restartable=order_unless_none(restartable, jobs, generator),
     )
-
-
-def _values(
-    order: Order | None, jobs: Jobs, generator: np.random.Generator | None
-) -> QueueOrder | None:
-    return new_queue_order(order, jobs, generator) if order and generator else None
 
 
 @inlined
