@@ -12,7 +12,6 @@ number drawn.
 """
 
 import re
-from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +31,6 @@ from bfenv.knowledge.priorities import (
     ORDERS,
     Order,
     Ranking,
-    find_order,
     new_ranking,
     rank,
 )
@@ -102,23 +100,19 @@ def score(order, scores, history, cluster, jobs):
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), number)
 
 
-def find_order_or_expression(
-    text: str, option: str = "order", names: Collection[str] = ORDERS
-) -> Order:
+def find_order_or_expression(text: str, option: str = "order") -> Order:
     """Return the order of that name, or one by the value of an expression, the smallest first.
-
-    Only orders in `names` are found. The message lists all of `names`.
 
     Raises PolicyError if the text is neither.
     """
     if not isinstance(text, str):
         raise PolicyError(f"{option} must be the name of an order or an expression, got {text!r}")
-    if text in names:
-        return find_order(text, option)
+    if text in ORDERS:
+        return ORDERS[text]
     words = re.fullmatch(r"[A-Za-z]\w*(-[A-Za-z]\w*)*", text)
     if words and not set(text.split("-")) & set(h.NAMES):
-        choices = f"known are {', '.join(names)}, and expressions in {', '.join(h.NAMES)}"
-        hint = suggest_quantity(text) if text == RUNTIME else suggest(text, [*names, *h.NAMES])
+        choices = f"known are {', '.join(ORDERS)}, and expressions in {', '.join(h.NAMES)}"
+        hint = suggest_quantity(text) if text == RUNTIME else suggest(text, [*ORDERS, *h.NAMES])
         raise PolicyError(f"{option}: unknown order {text!r}; {hint or choices}")
     return order_by_expression(text, option)
 

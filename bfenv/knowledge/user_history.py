@@ -17,7 +17,7 @@ The limit of the age guard (`bfenv.baselines.age_guard`) stands here for express
 the same for all jobs. A policy with a guard renews it in each pass (`note_age_limit`).
 
 Free processors are those at the moment when an order is computed (`count_jobs`): a policy does that
-once in a pass, before its first start; the environment does it for its window after each action.
+once in a pass, before its first start.
 
 Random numbers stand here as well: a policy draws one for each job from its seed.
 """

@@ -15,7 +15,6 @@ import bfenv.knowledge.expression_program as ep
 from bfenv.core.cluster import finished, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
-from bfenv.knowledge.expression_program import columns_of, pack_program, program_of
 from bfenv.knowledge.expressions import FUNCTIONS
 from bfenv.knowledge.user_history import NAMES, count_jobs, learn_jobs, new_user_history, quantity
 
@@ -124,23 +123,6 @@ def test_by_hand(machine):
     )
     assert scores("size <= 3", machine).tolist() == (jobs.size <= 3).tolist()
     assert scores("max(size, 3, 5)", machine).tolist() == np.maximum(jobs.size, 5).tolist()
-
-
-@pytest.mark.parametrize(
-    "text", ["2.5", "size", "-(wait + log(last_runtime)) / user_queued ** 0.5"]
-)
-def test_packed_programs(machine, text):
-    """A program that was packed into one array is the same program, and computes the same."""
-    cluster, jobs, history = machine
-    program, packed = ep.parse_expression(text), pack_program(ep.parse_expression(text))
-    unpacked, count = program_of(packed), len(jobs.submit)
-    for name, one, two in zip(program._fields, program, unpacked, strict=True):
-        assert one.shape == two.shape
-        assert name in ("stack", "wait") or one.tolist() == two.tolist()
-    columns, value = ep.new_columns(program, count), np.full(count, -7.0)
-    columns = columns_of(packed, columns.value, columns.version)
-    ep.score_jobs(unpacked, columns, history, cluster, jobs, waiting(cluster), value)
-    assert value.tolist() == scores(text, machine).tolist()
 
 
 def test_undefined_values_come_last(machine):
