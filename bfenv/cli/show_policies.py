@@ -173,9 +173,11 @@ def over_workloads(
         over_easy = standing.penalized, standing.ratio, standing.longest_ratio
         numbers += map(fmt.ratio, over_easy)
         lines.append([standing.policy + MARK * standing.starves, *numbers])
-        intervals.append(["", *ends_of, interval_text(standing), "", ""])
+        over_all = interval_text(standing) if standing.policy != REFERENCE else ""
+        intervals.append(["", *ends_of, over_all, "", ""])
     is_judged = any(row.policy == REFERENCE for row in rows)
-    note = MARK_MEANING if is_judged else NOT_JUDGED
+    is_marked = any(MARK in line[0] for line in lines)
+    note = MARK_MEANING * is_marked if is_judged else NOT_JUDGED
     title = "Mean bounded slowdown, and ratios to EASY's over all workloads"
     if format is Format.latex:
         where = f" of the split {split}" if split else ""
@@ -200,11 +202,11 @@ def over_workloads(
         for line, interval in zip(lines, intervals, strict=True)
     ]
     headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
-    over_all = (
+    ratios = (
         "penalized\nslowdown", "95 %\ninterval", "slowdown\n/ EASY's", "longest wait\n/ EASY's",
     )  # fmt: skip
     show.table(
-        ["policy", *headings, *over_all],
+        ["policy", *headings, *ratios],
         whole,
         format,
         numbers=2 * len(names) + 4,

@@ -6,7 +6,9 @@ import time
 
 import pytest
 
+import bfenv
 from bfenv.cli import progress_lines, show, show_policies
+from bfenv.evaluation.row import new_row
 
 
 def test_numbers_are_whole(run):
@@ -113,15 +115,18 @@ def test_judged(run, capsys):
     missing = "starvation is not judged, because easy is not among the policies"
     short = ("evaluate", "-w", "lublin:jobs=50", "-p", "easy(order=sjf)")
     assert missing in run(*short)[1] and missing not in run(*short, "-p", "easy")[1]
-    row = {
-        "workload": "mine", "jobs": 9, "processors": 4, "offered_load": 0.5, "seed": 0,
-        "division": "completion", "mean_bounded_slowdown": 1.0, "mean_wait": 1.0, "p95_wait": 1.0,
-        "utilization": 0.5, "seconds": 1.0,
-    }  # fmt: skip
-    easy = row | {"policy": "easy", "max_wait": 1000}
+    names = ("mean_bounded_slowdown", "mean_wait", "p95_wait", "utilization")
+    trace = bfenv.make_trace([0], [1], [10], 4)
+
+    def row(policy, longest):
+        metrics = dict.fromkeys(names, 1.0) | {"max_wait": longest}
+        kind = "log" if policy == "logged" else "policy"
+        identity = {"policy": policy, "kind": kind, "division": "completion", "seconds": 1.0}
+        return new_row(trace, metrics=metrics, **identity)
+
     for wait in (2000, 2001):
-        logged = row | {"policy": "logged", "max_wait": wait}
-        show_policies.comparison([logged, easy], show.Format.table)
+        rows = [row("logged", wait), row("easy", 1000)]
+        show_policies.comparison(rows, show.Format.table)
         out = capsys.readouterr().out
         assert ("logged is not judged" in out) == (wait > 2000) and "*" not in out
 
