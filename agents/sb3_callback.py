@@ -1,4 +1,4 @@
-"""SaveModel: saves a model with its card when its training ends.
+"""Callbacks of stable-baselines3: SaveModel keeps a model, ShowProgress draws a progress bar.
 
 This module needs stable-baselines3; no other module of bfenv imports it when it is loaded.
 """
@@ -6,6 +6,8 @@ This module needs stable-baselines3; no other module of bfenv imports it when it
 import os
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from stable_baselines3.common.callbacks import BaseCallback
 
 from bfenv.agents.saved_model import save_model
@@ -41,3 +43,41 @@ class SaveModel(BaseCallback):
 
     def _save(self) -> None:
         save_model(self.model, self.path, self.training_env)
+
+
+class ShowProgress(BaseCallback):
+    """Draw a progress bar on a terminal during `model.learn(steps, callback=ShowProgress())`.
+
+    Beside it stand the mean reward of the last episodes, once some have ended, and the time that is
+    left. Where stderr is not a terminal, nothing is drawn.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("training"),
+            BarColumn(),
+            TextColumn("{task.completed:,} of {task.total:,} steps{task.fields[reward]}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+
+    def _on_training_start(self) -> None:
+        total = int(self.locals["total_timesteps"])
+        self._task = self._progress.add_task("", total=total, reward="")
+        self._progress.start()
+
+    def _on_step(self) -> bool:
+        self._progress.update(self._task, completed=self.num_timesteps)
+        return True
+
+    def _on_rollout_end(self) -> None:
+        episodes = self.model.ep_info_buffer or ()
+        if episodes:
+            mean = sum(episode["r"] for episode in episodes) / len(episodes)
+            self._progress.update(self._task, reward=f", reward {mean:.3f}")
+
+    def _on_training_end(self) -> None:
+        self._progress.stop()

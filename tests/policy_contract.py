@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.agents import PolicyAgent
+from bfenv.baselines import find_competitor
 from bfenv.core.cluster import NEXT_JOB
 from bfenv.core.events import placeholder
 from bfenv.envs.backfill import BackfillEnv
@@ -77,7 +78,8 @@ def test_its_golden_schedule_is_unchanged(policy, folder):
 def test_it_is_described_and_found_by_its_name(policy):
     assert bfenv.policies()[policy.name] is policy
     assert policy.summary and policy.source
-    assert bfenv.find_policy(policy.name) is policy
+    found = find_competitor(policy.name)
+    assert getattr(found, "policy", found) is policy
 
 
 @given(trace=small_traces(), seed=st.integers(0, 3))

@@ -19,6 +19,7 @@ from bfenv.agents.network_agent import (
 )
 from bfenv.agents.seen_jobs import count_seen, span_of
 from bfenv.analysis.comparison import STARVES
+from bfenv.baselines import find_competitor
 from bfenv.cli.app import app
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.envs.backfill import BackfillEnv
@@ -157,14 +158,14 @@ def test_same_schedule() -> None:
     shares, agent = [], agent_schedule(trace, name, 0)[0]
     schedule = bfenv.simulate(trace, name, watch=shares.append).check()
     assert schedule.policy == name and shares[0]() == 1.0
-    assert not bfenv.find_policy(name).trials
+    assert not find_competitor(name).trials
     for column in ("start", "end", "trial_start", "trial_end"):
         assert np.array_equal(getattr(schedule, column), getattr(agent, column))
 
 
 def test_elsewhere() -> None:
     """It can be sent to another process, and runs there."""
-    policy = pickle.loads(pickle.dumps(bfenv.find_policy("agent:network")))
+    policy = pickle.loads(pickle.dumps(find_competitor("agent:network")))
     trace = bfenv.load_workload(TRACE)
     schedules = bfenv.simulate_many([trace], [policy, "agent:network"], jobs=2)
     first, second = (schedule.start for schedule in schedules)
@@ -191,9 +192,8 @@ def test_no_passes() -> None:
     """Whatever needs single passes of a policy says that a network has none."""
     with pytest.raises(PolicyError, match="cannot decide pass by pass"):
         report_on("agent:network")
-    env = BackfillEnv(TRACE, episode_jobs=20, warmup_jobs=0, idle="every_pass")
-    observation, _ = env.reset(seed=0)
-    with pytest.raises(PolicyError, match="use --agent agent:network"):
-        PolicyAgent("agent:network", env).predict(observation)
-    with pytest.raises(BfenvError, match="it has no event order"):
+    env = BackfillEnv(TRACE, episode_jobs=20, warmup_jobs=0)
+    with pytest.raises(PolicyError, match="makes whole schedules"):
+        PolicyAgent("agent:network", env)
+    with pytest.raises(BfenvError, match="has no event order"):
         bfenv.simulate(bfenv.load_workload(TRACE), "agent:network", event_order="pyss")

@@ -9,7 +9,7 @@ from bfenv.envs.backfill import BackfillEnv
 contrib = pytest.importorskip("sb3_contrib")
 pytestmark = pytest.mark.torch
 
-from bfenv.agents.sb3_callback import SaveModel  # noqa: E402
+from bfenv.agents.sb3_callback import SaveModel, ShowProgress  # noqa: E402
 
 OPTIONS = {"window": 4, "episode_jobs": 10, "warmup_jobs": 10}
 
@@ -44,3 +44,14 @@ def test_fails_early(tmp_path):
     assert model.num_timesteps == 0
     with pytest.raises(bfenv.BfenvError, match="every"):
         SaveModel(tmp_path / "m.zip", every=0)
+
+
+def test_progress(monkeypatch, capsys):
+    """On a terminal, a bar counts the steps of training on stderr; elsewhere nothing is printed."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")  # rich takes stderr for a terminal
+    make_model(BackfillEnv(**OPTIONS)).learn(32, callback=ShowProgress())
+    out, err = capsys.readouterr()
+    assert out == "" and "training" in err and "32 of 32 steps" in err
+    monkeypatch.setenv("TTY_COMPATIBLE", "0")
+    make_model(BackfillEnv(**OPTIONS)).learn(32, callback=ShowProgress())
+    assert capsys.readouterr() == ("", "")

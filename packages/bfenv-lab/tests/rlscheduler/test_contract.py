@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import bfenv
+from bfenv.baselines.registry import find_competitor
 from tests.policy_contract import (  # noqa: F401  # the tests
     test_it_is_described_and_found_by_its_name,
     test_its_golden_schedule_is_unchanged,
@@ -15,7 +15,7 @@ from tests.policy_contract import (  # noqa: F401  # the tests
 @pytest.fixture(scope="session")
 def policy():
     """The policy without options."""
-    return bfenv.find_policy("rlscheduler")
+    return find_competitor("rlscheduler")
 
 
 @pytest.fixture(scope="session")

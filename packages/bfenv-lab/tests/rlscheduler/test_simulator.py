@@ -107,8 +107,8 @@ def test_refused(name, message):
 
 def test_whole_traces():
     """It needs a whole trace: the environment and outages are refused."""
-    with pytest.raises(bfenv.PolicyError, match="schedules whole traces"):
-        rl.rlscheduler().decide(None, None, None)
+    with pytest.raises(bfenv.PolicyError, match="makes whole schedules"):
+        bfenv.find_policy("rlscheduler")
     trace = bfenv.make_trace([0], [1], [1], 1, outages=(Outage(0, 1, 1),))
     with pytest.raises(bfenv.WorkloadError, match="outages"):
         bfenv.simulate(trace, "rlscheduler")

@@ -135,7 +135,7 @@ def run_on_site(cluster, jobs, truth, memory):
         decide_on_site(cluster, jobs, memory)
 
 
-def policy_for(trace: Trace, *, name: str, site: Site, settings: Mapping[str, int]) -> Policy:
+def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int]) -> Policy:
     """Return the policy of a site for the jobs of one trace.
 
     Raises PolicyError if the trace does not fit the site: see `nodes_of_site` and `columns_of`.
