@@ -15,12 +15,12 @@ from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.durations import TAU
 from bfenv.core.errors import UnknownNameError
-from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.core.text import counted
 from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
 from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import MARK, REFERENCE, starving
+from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, REFERENCE, starving
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",

@@ -22,11 +22,6 @@ Watch = Callable[[Callable[[], float]], None]  # is given what returns the share
 # Schedulers play different games, and are ranked apart: some run every job to completion, others
 # kill jobs at the end of a trial and queue them again, and some know the runtimes of jobs.
 COMPLETION, TRIALS, CLAIRVOYANT = DIVISIONS = ("completion", "trials", "clairvoyant")
-DIVISIONS_MEANING = (
-    'Each division has its own ranks. In "completion", every job runs to its end. In "trials", '
-    "a policy may kill jobs at the end of a trial and queue them again. In "
-    '"clairvoyant", the policy knows the runtimes.'
-)
 
 
 def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:

@@ -14,6 +14,12 @@ FAIR = "fcfs"  # the policy whose order of starts counts as fair
 MARK = "*"  # of a policy that starves jobs
 STARVES_RULE = f"{MARK} starves: its longest wait on some workload is over {STARVES:g} times EASY's"
 
+DIVISIONS_MEANING = (
+    'Each division has its own ranks. In "completion", every job runs to its end. In "trials", '
+    "a policy may kill jobs at the end of a trial and queue them again. In "
+    '"clairvoyant", the policy knows the runtimes.'
+)
+
 Rows = Mapping[tuple[str, str, int], Row]  # by policy, workload and seed
 
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import bfenv.analysis.formatting as fmt
 from bfenv.core.errors import BfenvError
-from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
+from bfenv.core.policy import COMPLETION
 from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
-from bfenv.evaluation.summary import MARK, STARVES_RULE
+from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, STARVES_RULE
 from bfenv.leaderboard.foresight import NOT_CHECKED
 from bfenv.leaderboard.standings import MEASURES, Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
