@@ -8,7 +8,6 @@ import numpy as np
 from benchmarks.measurements import Measurement, measurement
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.workloads.load import load_workload
-from bfenv_site.forecasts.forecast import forecaster_at
 
 HISTORY = 2000  # jobs before the queue
 QUEUES, FUTURES = (125, 250, 500, 1000), (250, 500, 1000, 2000)
@@ -18,6 +17,8 @@ POLICIES = "easy", "conservative-replan"
 
 def measure_forecasts(repeat: int) -> Iterator[Measurement]:
     """Measure forecasts for all jobs of a queue, without a correction, on all cores."""
+    from bfenv_site.forecasts.forecast import forecaster_at
+
     for policy in POLICIES:
         cases = {(queue, USUAL[1]) for queue in QUEUES} | {(USUAL[0], count) for count in FUTURES}
         if policy != POLICIES[0]:

@@ -14,7 +14,6 @@ from bfenv.baselines.easy_orders import easy
 from bfenv.baselines.registry import simulate
 from bfenv.core.jobs import Trace
 from bfenv.workloads.load import load_workload
-from bfenv_lab.search import FEATURES, linear_order, network_order
 
 VARIANTS = 4  # of the linear scorer, run in one call
 UNITS = 4  # hidden units of the network
@@ -44,6 +43,8 @@ def measure_search(repeat: int) -> Iterator[Measurement]:
 
 
 def _runs(trace: Trace) -> dict[str, Callable[[], Any]]:
+    from bfenv_lab.search import FEATURES, linear_order, network_order
+
     weights = np.array(list(FEATURES.values())) + 0.01
     units = np.random.default_rng(0).uniform(0.2, 0.4, (UNITS, 1)) * weights
     network = np.concatenate([-np.ones((UNITS, 1)), np.zeros((UNITS, 1)), units], axis=1)

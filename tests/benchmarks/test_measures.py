@@ -39,6 +39,7 @@ def test_engine_and_search(log, monkeypatch):
 
 def test_slurm():
     """Slurm's scheduler is measured with short and with long intervals between cycles."""
+    pytest.importorskip("bfenv_site")
     rows = [(row["subject"], row["jobs"]) for row in engine.measure_slurm(1, 50)]
     assert rows == [("slurm", 50), ('slurm(parameters="bf_interval=300")', 50)]
 

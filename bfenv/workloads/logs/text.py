@@ -232,6 +232,6 @@ def _decompressed(path: Path) -> Any:
         import pyarrow
     except ImportError:
         raise WorkloadError(
-            f"{path}: zstd needs pyarrow: pip install 'bfenv[parquet]', or decompress it first"
+            f"{path}: zstd needs pyarrow: pip install pyarrow, or decompress it first"
         ) from None
     return pyarrow.input_stream(str(path), compression="zstd")

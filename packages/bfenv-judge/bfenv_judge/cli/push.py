@@ -19,7 +19,7 @@ def push(
 
     DIR gets README.md, whose metadata has the mean reward on the test split with its standard
     deviation; agent.json, which opens without running code; and replay.mp4, the first episode
-    above EASY's on the same jobs (pip install 'bfenv[video]'). RUN may also be a card or
+    above EASY's on the same jobs (pip install "bfenv[judge]"). RUN may also be a card or
     "agent:NAME".
     The default of --workload is the first on the card. Nothing is uploaded: `hf upload
     USER/NAME DIR` of huggingface_hub does that.

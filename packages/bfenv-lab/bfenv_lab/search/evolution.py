@@ -163,5 +163,5 @@ def import_cma() -> Any:
         with warnings.catch_warnings(action="ignore"):  # of matplotlib, which nothing here needs
             import cma
     except ImportError:
-        raise BfenvError("the method cma-es needs `pip install 'bfenv[search]'`") from None
+        raise BfenvError('the method cma-es needs cma: pip install "bfenv[lab]"') from None
     return cma

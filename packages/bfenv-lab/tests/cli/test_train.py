@@ -81,4 +81,4 @@ def test_missing_package(run, tmp_path, monkeypatch):
     """Without the package of the evolution, the error says what to install."""
     monkeypatch.setitem(sys.modules, "cma", None)
     status, _, err = run("train", "--out", tmp_path / "run")
-    assert status == 2 and "pip install 'bfenv[search]'" in err and err.count("\n") == 1
+    assert status == 2 and 'pip install "bfenv[lab]"' in err and err.count("\n") == 1

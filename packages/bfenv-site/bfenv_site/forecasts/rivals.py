@@ -87,7 +87,7 @@ class Regression:
             from threadpoolctl import threadpool_limits
         except ImportError as error:
             raise BfenvError(
-                "the evaluation compares with scikit-learn: pip install 'bfenv[when]'"
+                'the evaluation compares with scikit-learn: pip install "bfenv[site]"'
             ) from error
         self._trace, self._schedule = schedule.trace, schedule
         submit = schedule.trace.jobs.submit

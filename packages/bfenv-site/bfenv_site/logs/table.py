@@ -344,9 +344,7 @@ def _parquet_rows(
         import pyarrow as arrow
         from pyarrow import parquet
     except ImportError:
-        raise WorkloadError(
-            f"{path}: Parquet needs pyarrow: pip install 'bfenv[parquet]'"
-        ) from None
+        raise WorkloadError(f'{path}: Parquet needs pyarrow: pip install "bfenv[site]"') from None
     try:
         with parquet.ParquetFile(Path(path)) as file:
             find_columns(path, file.schema_arrow.names, mapping)

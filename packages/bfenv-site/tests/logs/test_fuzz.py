@@ -58,9 +58,7 @@ def test_what_grammars_write_is_read_or_refused_clearly(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(
-    importlib.util.find_spec("atheris") is None, reason="atheris is not installed: bfenv[fuzz]"
-)
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 def test_the_fuzzer_finds_nothing(tmp_path):
     """Each reader is attacked in one process after another, of which only the first is started."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -176,7 +176,7 @@ def test_a_parquet_table_is_what_its_rows_say(tmp_path):
 def test_without_pyarrow_parquet_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "jobs.parquet").write_bytes(b"PAR1")
-    with refused(WorkloadError, tmp_path / "jobs.parquet", "pip install 'bfenv[parquet]'"):
+    with refused(WorkloadError, tmp_path / "jobs.parquet", 'pip install "bfenv[site]"'):
         read_columns(tmp_path / "jobs.parquet", MAP, processors=1)
 
 
