@@ -78,7 +78,7 @@ def evaluate(
 
     Without --agent, policies run on whole workloads. With --agent, all play the same episodes of
     the environment. Random actions, EASY and every --policy (by default conservative,
-    easy-aged-random and los) stand beside the agent, and the best policy that starves no job.
+    easy-random and los) stand beside the agent, and the best policy that starves no job.
 
     \b
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3

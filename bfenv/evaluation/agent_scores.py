@@ -22,7 +22,7 @@ from bfenv.evaluation.summary import REFERENCE, starving
 from bfenv.parallel.failures import as_policy_error
 from bfenv.workloads.load import load_workload
 
-REFERENCES = (REFERENCE, "conservative", "easy-aged-random", "los")  # the papers' four
+REFERENCES = (REFERENCE, "conservative", "easy-random", "los")  # the papers' four
 FAMILIES = ("easy", "los")  # the registered ones of these are candidates for the best policy
 
 

@@ -89,7 +89,7 @@ def run(
     environment and seed that returns one; an exported network (MODEL.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
-    conservative, easy-aged-random, los and, beside agents, random actions run as well, for
+    conservative, easy-random, los and, beside agents, random actions run as well, for
     comparison. On logs with requested start times, those run that plan for them.
 
     Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
