@@ -67,6 +67,11 @@ ABSENT = "FUTURE"  # the state of nodes that are not there
 OUT_OF_SERVICE = ("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")  # that take no jobs
 CLOSED = ("DOWN", "INACTIVE")  # states of partitions in which no job starts
 CONTINUED = "\0"  # in place of the end of a line that goes on
+# What a file that does not say has, by the version from which on: PriorityType and SelectType
+DEFAULTS = {
+    "22.05": ("priority/basic", "select/linear"),
+    "23.11": ("priority/multifactor", "select/cons_tres"),
+}
 DEEPEST = 20  # files that include each other
 SETTING = re.compile(r'([^\s="]+)\s*[-+*/]?=\s*("[^"]*"|[^\s"]*)\s*')
 COMMENT = re.compile(r"(?<!\\)#.*")
@@ -133,8 +138,10 @@ def site_of(sizes: np.ndarray) -> Site:
     return Site(sizes, (whole,), 0)
 
 
-def read_conf(path: str | os.PathLike[str]) -> Site:
+def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
     """Read a slurm.conf, and the files that it includes.
+
+    `version` is a key of DEFAULTS: the defaults of that version of Slurm and of later ones.
 
     Nodes of State=FUTURE are not there. Nodes in DownNodes, or of another state in which they take
     no jobs, are out of service for the whole time. Partitions may be without nodes.
@@ -145,6 +152,8 @@ def read_conf(path: str | os.PathLike[str]) -> Site:
             no partitions, a partition has a node that is not there, or a plugin schedules that is
             not Slurm's own.
     """
+    if version not in DEFAULTS:
+        raise PolicyError(f"version must be {' or '.join(DEFAULTS)}, got {shown(version)}")
     lines = _lines(Path(path), Path(path), 0)
     settings = {
         name: (value, line.where)
@@ -152,13 +161,16 @@ def read_conf(path: str | os.PathLike[str]) -> Site:
         if len(line.values) == 1
         for name, value in line.values.items()
     }
-    values = {name: value for name, (value, _) in settings.items()}
+    values = dict(zip(("prioritytype", "selecttype"), DEFAULTS[version], strict=True))
+    values |= {name: value for name, (value, _) in settings.items()}
     node_lines = _with_defaults(lines, "nodename")
     partition_lines = _with_defaults(lines, "partitionname")
     sizes, down, future = _nodes(path, node_lines, lines)
     if not (sizes or down) or not partition_lines:
         raise PolicyError(f"{path}: no {'PartitionName' if sizes else 'NodeName'} in it")
     sets = _node_sets(path, node_lines, lines)
+    if twice := sorted(sets.keys() & {*sizes, *down, *future}):
+        raise PolicyError(f"{path}: {twice[0]} is the name of a NodeSet and of a node")
     known = {name: number for number, name in enumerate(sizes)}
     known |= dict.fromkeys((*down, *future), -1)
     partitions = [_partition(path, line.values, known, sets) for line in partition_lines]
@@ -420,8 +432,8 @@ def _partition(
 
 
 def _multifactor(path: str | os.PathLike[str], settings: Mapping[str, str]) -> Multifactor:
-    """Return the settings of priority/multifactor; the default of Slurm 22.05 is priority/basic."""
-    plugin = settings.get("prioritytype", "priority/basic").lower()
+    """Return the settings of priority/multifactor; all weights are 0 under priority/basic."""
+    plugin = settings["prioritytype"].lower()
     if plugin == "priority/basic":
         return Multifactor()
     if plugin != "priority/multifactor":

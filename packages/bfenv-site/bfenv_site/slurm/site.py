@@ -236,7 +236,11 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
 
 
 def slurm(
-    parameters: str = "", *, conf: str | None = None, cores_per_node: int = 1
+    parameters: str = "",
+    *,
+    conf: str | None = None,
+    cores_per_node: int = 1,
+    version: str = "23.11",
 ) -> Policy | BoundPolicy:
     """Make a policy that decides as Slurm's scheduler does.
 
@@ -247,6 +251,9 @@ def slurm(
             SchedulerParameters.
         cores_per_node: Without `conf`: processors of a node. Jobs share nodes, but a reservation
             takes whole nodes.
+        version: With `conf`: the version whose defaults count for what the file does not say.
+            "23.11", also of later ones, has priority/multifactor and select/cons_tres; "22.05" has
+            priority/basic and select/linear.
 
     Raises:
         FileNotFoundError: If there is no such `conf`.
@@ -262,9 +269,8 @@ def slurm(
         array([ 0, 60, 30])
     """
     cores_per_node = check_integer("cores_per_node", cores_per_node, 1, error=PolicyError)
-    name = expression(
-        slurm, {"parameters": parameters, "conf": conf, "cores_per_node": cores_per_node}
-    )
+    options = {"parameters": parameters, "conf": conf, "cores_per_node": cores_per_node}
+    name = expression(slurm, options | {"version": version})
     settings, unmodelled = read_parameters(parameters)
     warn_of_unmodelled(tuple(unmodelled), "SchedulerParameters")
     source = "slurm.conf(5) and SchedMD's source, 22.05"
@@ -281,7 +287,7 @@ def slurm(
         )
     if cores_per_node != 1:
         raise PolicyError("cores_per_node: the file of conf has the nodes")
-    site = read_conf(conf)
+    site = read_conf(conf, version)
     settings, unmodelled = read_parameters(f"{site.parameters},{parameters}", strict=False)
     warn_of_unmodelled((*site.unmodelled, *unmodelled), conf)
     return BoundPolicy(

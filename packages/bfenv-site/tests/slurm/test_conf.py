@@ -67,9 +67,31 @@ def test_nodes_partitions_and_priorities_are_read(conf):
     )
 
 
-def test_without_a_priority_type_the_order_is_that_of_submission(conf):
-    site = read_conf(conf("NodeName=n CPUs=2\nPartitionName=p Nodes=n\nPriorityWeightAge=9"))
-    assert not site.priority.is_on
+@pytest.mark.parametrize(
+    ("version", "is_multifactor", "is_whole"), [("22.05", False, True), ("23.11", True, False)]
+)
+def test_defaults_depend_on_the_version(conf, version, is_multifactor, is_whole):
+    """From 23.11 on: priority/multifactor and select/cons_tres, for basic and linear before."""
+    site = read_conf(
+        conf("NodeName=n CPUs=2\nPartitionName=p Nodes=n\nPriorityWeightAge=9"), version
+    )
+    assert (site.priority.is_on, site.is_whole) == (is_multifactor, is_whole)
+
+
+def test_the_version_is_in_the_name_of_the_policy(conf):
+    path = conf("NodeName=n CPUs=2\nPartitionName=p Nodes=n")
+    assert "22.05" in find_competitor(f"slurm(conf='{path}', version='22.05')").name
+    with pytest.raises(PolicyError, match="version must be 22.05 or 23.11, got '9'"):
+        find_competitor(f"slurm(conf='{path}', version='9')")
+
+
+def test_a_list_of_names_may_have_a_suffix():
+    """From 23.11 on."""
+    assert expand_names("slurm.conf", "node[08-10]-int") == [
+        "node08-int",
+        "node09-int",
+        "node10-int",
+    ]
 
 
 def test_nodes_may_be_whole_and_the_main_scheduler_alone(conf):
@@ -135,6 +157,7 @@ PARTITION = "PartitionName=p Nodes=ALL\n"
             NODES + PARTITION + "PriorityType=priority/multifactor\nPriorityMaxAge=long",
             "PriorityMaxAge=long is not a number",
         ),
+        (NODES + PARTITION + "NodeSet=n1 Nodes=n2", "n1 is the name of a NodeSet and of a node"),
         (NODES + PARTITION + "Include other.conf", "line 3: Include 'other.conf' is not found"),
         (NODES + PARTITION + "include slurm.conf", "slurm.conf is included by itself"),
     ],
