@@ -1,6 +1,6 @@
 """Run jobs through a real slurmctld, faster than real time, and read when they started.
 
-    python -m tests.slurm.real jobs.json --speed 60 > accounting.txt
+    python site_helpers/real_slurm.py jobs.json --speed 60 > accounting.txt
 
 `jobs.json` has "nodes", "processors" of each, "conf", a list of further lines of slurm.conf, and
 "jobs": [submit, nodes, limit, runtime, options of sbatch], in seconds; limits are whole minutes.
@@ -72,7 +72,7 @@ def run_real(case, speed=60):
         folder = Path(folder)
         write_conf(folder, case)
         (folder / "jobs.json").write_text(json.dumps(case))
-        drive = [sys.executable, "-m", "tests.slurm.real", "--drive", str(folder)]
+        drive = [sys.executable, __file__, "--drive", str(folder)]
         subprocess.run(["faketime", "-m", "-f", f"+0 x{speed}", *drive], check=True)
         return read_accounting((folder / "accounting.txt").read_text())
 
