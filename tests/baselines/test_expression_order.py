@@ -50,6 +50,7 @@ def test_it_equals_the_written_order(crowd, expression, order):
         {"reservations": 3},
         {"lookahead": 5},
         {"backfill": "sqf"},
+        {"shadow_intervals": 2},
     )
     for more in options:
         assert starts(crowd, easy(expression, **more)) == starts(crowd, easy(order, **more))
