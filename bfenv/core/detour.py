@@ -20,7 +20,7 @@ import bfenv.core.cluster as c
 from bfenv.core.cluster import Cluster, now, retract, started, waiting, wake_at
 from bfenv.core.dependencies import Dependencies, dependencies_of
 from bfenv.core.errors import WorkloadError
-from bfenv.core.events import Truth, advance
+from bfenv.core.events import STOP, Truth, advance
 from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import (
@@ -117,18 +117,19 @@ def run_around(
     * `in_thread`: whether compiled policies run in another thread, such that Ctrl-C ends them; see
       `run_passes`.
     """
-    detour, horizon = new_detour(jobs, outages, dependencies), int(cluster.state[c.HORIZON])
+    detour = new_detour(jobs, outages, dependencies)
     coming, last = outages.start, outages.stop  # the first outage that has not begun
     is_clear = dependencies is None  # no waiting job can meet it
     while True:
         coming = first_to_come(cluster, coming, last)
         if is_clear and policy.run is not None:
-            cluster.state[c.HORIZON] = min(horizon, _horizon(cluster, jobs, truth, coming, last))
+            # It rests on jobs to come, so the policy must not find it in the machine.
+            truth.event_count[STOP] = _horizon(cluster, jobs, truth, coming, last)
             if in_thread:
                 run_passes(policy, cluster, jobs, truth, memory)
             else:
                 policy.run(cluster, jobs, truth, memory)
-            cluster.state[c.HORIZON] = horizon
+            truth.event_count[STOP] = FOREVER
         if not advance(cluster, jobs, truth):
             return
         if coming < last and jobs.submit[coming] == now(cluster):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import inlined, kernel
 
 
@@ -12,7 +13,7 @@ class EventHeap(NamedTuple):
 
     time: np.ndarray  # (h,) int64 seconds
     entry: np.ndarray  # (h,) int64, what happens then
-    length: np.ndarray  # (1,) int64 number of events in the heap
+    length: np.ndarray  # (2,) int64: number of events in the heap, and STOP of `events`
 
 
 def new_event_heap(capacity: int) -> EventHeap:
@@ -20,7 +21,7 @@ def new_event_heap(capacity: int) -> EventHeap:
     return EventHeap(
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
+        np.array([0, FOREVER], dtype=np.int64),
     )
 
 

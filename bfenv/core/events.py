@@ -17,6 +17,7 @@ from bfenv.core.lazy_exports import hint_at_scheduling
 
 EVENT_ORDERS = ("standard", "pyss")
 ROWS = len(Jobs._fields)  # of tables of requests
+STOP = 1  # of Truth.event_count
 JOB_BITS = 2**32 - 1  # the part of an event's entry that is the job, see Truth
 
 
@@ -33,7 +34,7 @@ class Truth(NamedTuple):
     known: np.ndarray  # (6, n + 1) int64, of the jobs submitted so far; see `unknown_jobs`
     event_time: np.ndarray  # (h,) int64 seconds
     event_entry: np.ndarray  # (h,) int64
-    event_count: np.ndarray  # (1,) int64
+    event_count: np.ndarray  # (2,) int64: events, and the instant before which `advance` stops
     one_event: bool | None = None  # True if one event comes at a time
 
 
@@ -137,6 +138,7 @@ def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_
     state[c.OFFENDER] = -1
     state[c.ONE_EVENT] = one_event
     truth.event_count[0] = 0
+    truth.event_count[STOP] = FOREVER
 
 
 @inlined
@@ -154,12 +156,13 @@ def advance(cluster, jobs, truth):
         truth (Truth): Runtimes, requests to come and future events, which no policy is given.
 
     Returns:
-        bool: False if no event is left before state[HORIZON]; the clock then stays where it is.
+        bool: False if no event is left before state[HORIZON], or before an instant that jobs to
+        come determine and only the simulator knows; the clock then stays where it is.
     """
     commit_starts(cluster, jobs, truth)
     state = cluster.state
     time = next_event(cluster, truth)
-    if time >= state[c.HORIZON]:
+    if time >= state[c.HORIZON] or time >= truth.event_count[STOP]:
         return False
     state[c.NOW] = time
     state[c.WAKE] = FOREVER

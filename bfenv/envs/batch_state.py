@@ -51,10 +51,11 @@ COUNTERS = (
     OUTSIDE,  # actions at which jobs waited outside the window
     HEAD,  # the job chosen as the head in this pass; -1 for none
     LEGAL_STARTS,  # how many slots may start now
-    DUE,  # Truth.due
+    DUE,  # Truth.event_count, which has two columns
+    STOP,
     AGE_LIMIT,  # UserHistory.age_limit
     COUNTED_FREE,  # UserHistory.free
-) = range(15)
+) = range(16)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
     WAIT,  # seconds
@@ -287,6 +288,7 @@ def new_state(
         guard_last_pass=zeros(1),
         guard_work=zeros(0 if rules.guard_code is None else jobs),
     )
+    state.counters[:, STOP] = FOREVER
     state.per_job[:, START] = FOREVER  # not submitted
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
     state.slots[:] = -1
@@ -330,7 +332,7 @@ def truth_of(state: BatchState, tables: TraceTables, i: int) -> Truth:
         state.known[i],
         heap[DUE_TIME],
         heap[DUE_JOB],
-        counters[DUE : DUE + 1],
+        counters[DUE : STOP + 1],
         None,
     )
 

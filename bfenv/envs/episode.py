@@ -32,6 +32,7 @@ def open_episode(
     counters, cluster = state.counters[i], at.cluster_of(state, i)
     jobs = at.jobs_of(state, tables, i)
     ended = ended_before(cluster, window)
+    state.per_job[i, [at.TAKEN, at.CHOSEN]] = 0  # of jobs that may now be to come
     if rules.users is not None:
         state.user_ended[i], state.user_sums[i], state.user_recent[i] = 0, 0, 0
         state.by_estimate[i], state.by_size[i] = 0, 0
