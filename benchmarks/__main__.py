@@ -169,7 +169,7 @@ def forecasts(repeat: Repeat = 3, format: FormatOption = Format.table, out: Out 
 def training(
     policy: Annotated[
         str, typer.Option(metavar="POLICY", help="As of `python -m bfenv.train_sb3`.")
-    ] = "ranker",
+    ] = "scorer",
     threads: Annotated[int, typer.Option(min=1, help="Of torch.")] = 1,
     repeat: Repeat = 20,
     format: FormatOption = Format.table,

@@ -11,13 +11,12 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import torch
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
 from bfenv.agents import save_model
+from bfenv.agents.sb3_callback import ShowProgress
 from bfenv.agents.sb3_policies import ScorerPolicy, export_network
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.evaluation import evaluate_agent
@@ -51,31 +50,6 @@ class Args:
     device: Annotated[str, "as torch names it; cuda for a GPU"] = "cpu"
 
 
-class ProgressBar(BaseCallback):
-    """Shows the share of the steps that are done, and the mean return of the latest episodes."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__()
-        self.steps = steps
-
-    def _on_training_start(self) -> None:
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        self.task = self.bar.add_task("training", total=self.steps)
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_end(self) -> None:
-        episodes = self.model.ep_info_buffer or ()
-        returns = sum(episode["r"] for episode in episodes) / max(1, len(episodes))
-        text = f"mean return {returns:.3f}" if episodes else "training"
-        self.bar.update(self.task, completed=self.num_timesteps, description=text)
-
-    def _on_training_end(self) -> None:
-        self.bar.stop()
-
-
 def make_model(args: Args) -> MaskablePPO:
     """Return an untrained model with its environments."""
     torch.set_num_threads(args.threads)
@@ -107,7 +81,7 @@ def make_model(args: Args) -> MaskablePPO:
 def train(args: Args) -> Path:
     """Train a model, and save it with its card; return its file."""
     model = make_model(args)
-    model.learn(args.steps, callback=ProgressBar(args.steps))
+    model.learn(args.steps, callback=ShowProgress())
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(model.policy, ScorerPolicy):
