@@ -26,7 +26,7 @@ class NotedEnv(BackfillEnv):
 
     def step(self, action: Any) -> Any:
         """Note an action and take it."""
-        starts = self._counter(at.LEGAL_STARTS) + self._counter(at.LEGAL_TRIALS)
+        starts = self._counter(at.LEGAL_STARTS)
         if starts or self.batch.settings["idle"] == "every_pass":
             self.actions.append(int(action))
         return super().step(action)

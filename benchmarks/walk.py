@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -56,7 +57,7 @@ def count_walks() -> list[Walk]:
     for _ in range(STEPS):
         time, started = int(env.cluster.state[0]), env.started_jobs
         action = int(np.flatnonzero(env.action_masks())[0])
-        functions = entered_by(lambda action=action: env.step(action))
+        functions = entered_by(partial(env.step, action))
         name = "step that moves time"
         if int(env.cluster.state[0]) == time:
             starts = env.started_jobs > started
@@ -85,7 +86,7 @@ def entered_by(call: Callable[[], Any]) -> set[tuple[str, str]]:
         call()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     return entered
 
 

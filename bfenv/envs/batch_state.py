@@ -342,8 +342,8 @@ def guard_of(state: BatchState, tables: TraceTables, rules: EnvRules, i: int) ->
     """Return what the setting `guard` counts in environment i."""
     cluster, truth = cluster_of(state, i), truth_of(state, tables, i)
     return AgeGuard(
-        rules.guard_code,
-        rules.guard_factor,
+        rules.guard_code,  # type: ignore[arg-type]  # it is only called with a guard
+        rules.guard_factor,  # type: ignore[arg-type]
         state.guard_state[i],
         state.guard_begun[i],
         state.guard_last_pass[i],

@@ -52,19 +52,22 @@ def log(x: float) -> float:
 @kernel
 def log_time(seconds: float) -> float:
     """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
-    return min(1.0, log(1.0 + seconds) * (1.0 / f.LOG_LONGEST))
+    share: float = min(1.0, log(1.0 + seconds) * (1.0 / f.LOG_LONGEST))
+    return share
 
 
 @kernel
 def log_count(number: float) -> float:
     """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
-    return min(1.0, log(1.0 + number) * (1.0 / f.LOG_MOST))
+    share: float = min(1.0, log(1.0 + number) * (1.0 / f.LOG_MOST))
+    return share
 
 
 @kernel
 def log_expansion(ratio: float) -> float:
     """Map 1 to 0 and 10,000 or more to 1, on a logarithmic scale."""
-    return min(1.0, log(ratio) * (1.0 / f.LOG_LARGEST_EXPANSION))
+    share: float = min(1.0, log(ratio) * (1.0 / f.LOG_LARGEST_EXPANSION))
+    return share
 
 
 ARC = 300  # seconds
@@ -181,7 +184,9 @@ def _write_groups(
     slots, time = state.slots[i], now(cluster)
     seen = min(len(slots), len(waiting(cluster)))
     if rules.user_column is not None:
-        _write_users(history_of(state, tables, i), rules, cluster, jobs, slots[:seen], queue)
+        _write_users(
+            history_of(state, tables, i), rules.user_column, cluster, jobs, slots[:seen], queue
+        )
     for slot in range(seen):
         job, row = slots[slot], queue[slot]
         if rules.priority_column is not None:
@@ -197,13 +202,16 @@ def _write_groups(
 @kernel
 def _write_users(
     history: h.UserHistory,
-    rules: EnvRules,
+    first: int,
     cluster: Cluster,
     jobs: Jobs,
     slots: np.ndarray,
     queue: np.ndarray,
 ) -> None:
-    """Write the columns of USERS, scaled as `features.USERS` says. Writes: queue, user_jobs."""
+    """Write the columns of USERS from `first` on, scaled as `features.USERS` says.
+
+    Writes: queue, user_jobs.
+    """
     count_jobs(history, cluster, jobs, True, True)
     for slot in range(len(slots)):
         for k in range(len(f.USER_QUANTITIES)):
@@ -215,7 +223,7 @@ def _write_users(
                 value = log_count(value)
             elif which != h.ACCURACY:
                 value = log_time(value)
-            queue[slot, rules.user_column + k] = value
+            queue[slot, first + k] = value
 
 
 @kernel
@@ -244,7 +252,8 @@ def step_of(ahead: int) -> int:
     A look-up and a comparison: the processor would mispredict when a search ends.
     """
     step: int = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
-    return step + (f.AHEAD[step] < ahead)
+    reached: int = step + (f.AHEAD[step] < ahead)
+    return reached
 
 
 @kernel
