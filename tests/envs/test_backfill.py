@@ -183,8 +183,9 @@ def test_copies():
 
 
 def test_page():
-    """The environment's page has its sections, every feature and every setting."""
+    """The page has its sections, every feature, every setting, and at most 1,800 words."""
     page = BackfillEnv.__doc__
+    assert sum(any(map(str.isalnum, word)) for word in page.split()) <= 1800
     for name in SETTINGS:
         assert f"* `{name}=" in page
     extra = (*f.PRIORITY, *f.REQUESTED_START, *f.AGE, *f.PASS)
