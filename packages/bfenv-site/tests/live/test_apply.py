@@ -349,7 +349,7 @@ def test_a_held_job_keeps_its_lift(fake, run):
     [
         ("conservative", "is no order of EASY"),
         ("easy-sjf-shadow1", "is no order of EASY"),
-        ("agent:network", "is no order of EASY"),
+        ("agent:network", "cannot decide pass by pass"),
         ("agent:trial-formula", "starts jobs for trials"),
         ("easy-aged-random", "draws random numbers"),
     ],
