@@ -245,6 +245,7 @@ def _on_episodes(
     from bfenv.evaluation.cases import Episodes, short_length
     from bfenv.evaluation.episodes import RANDOM
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
+    from bfenv.evaluation.summary import REFERENCE
     from bfenv.workloads.load import load_workload
 
     trace = load_workload(name, **({} if load is None else {"load": load}))
@@ -260,7 +261,7 @@ def _on_episodes(
     if agents and not has_policies:
         given = [*_compatible(list(scores.REFERENCES), cases), *given]
     elif agents:
-        given = [*_compatible([scores.REFERENCE], cases), *given]
+        given = [*_compatible([REFERENCE], cases), *given]
     policies = {find_competitor(policy).name: find_competitor(policy) for policy in given}
     competitors += policies.values()
     shown = {competitor.name for competitor in competitors}

@@ -5,14 +5,14 @@ from typing import Any
 
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli.show import Format
-from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING, table_by_division
+from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION
 from bfenv.core.text import counted
 from bfenv.evaluation.agent_scores import best_policies
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import DIVISIONS_MEANING, starving
+from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, starving
 
 Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 NOTED = ("decisions", "outside_window", "replaced_actions", "illegal_actions")

@@ -16,13 +16,13 @@ from bfenv.core.distributions import load_offer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import read_file
 from bfenv.core.names import parse_name, read_value
-from bfenv.core.policy import Policy
+from bfenv.core.policy import Scheduler
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.own_names import check_name, find_own
 from bfenv.leaderboard.referee import Competitor, find_referee
 
 
-def card_of(policy: Policy) -> str | None:
+def card_of(policy: Scheduler) -> str | None:
     """Return the name or path of the card that a policy was loaded from; None of other policies."""
     return _card_named(policy.name) or None if policy.name.startswith(f"{st.CARDS}:") else None
 

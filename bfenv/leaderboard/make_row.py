@@ -12,16 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
+from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.card import read_card
-from bfenv.agents.player import Played, play
+from bfenv.agents.player import Played
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_competitor, simulate
+from bfenv.core.competitor import Competitor
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.core.policy import division_of
+from bfenv.core.policy import Policy, division_of
 from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import ignore
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation.evaluator import references
 from bfenv.evaluation.row import Row, new_row
@@ -55,13 +58,9 @@ def agent_schedule(
     """
     if remote is not None:
         played = find_referee().play_remotely(trace, remote, seed)
-    else:
-        opened = open_agent(name)
-        opened.check_unseen(trace)
-        env = BackfillEnv(trace, **opened.settings_with(WHOLE_TRACE))
-        agent, choice = opened.make(env, seed), read_agent(name).deterministic
-        played = play(env, agent, seed, deterministic=choice, strict=True)
-    return played.times.schedule(trace, name, seed), played
+        return played.times.schedule(trace, name, seed), played
+    competitor = AgentCompetitor(open_agent(name), name, read_agent(name).deterministic)
+    return competitor.play(trace, seed, ignore)
 
 
 def warm_environment() -> None:
@@ -164,8 +163,9 @@ def _run(
             "decision_p99": float(np.percentile(played.seconds, 99)),
         }
         return schedule, seconds, {name: float(value) for name, value in played.notes.items()}
+    competitor: Policy | Competitor
     if task.command:
-        policy = find_referee().policy_of_program(
+        competitor = find_referee().policy_of_program(
             task.command,
             task.policy,
             limits,
@@ -173,12 +173,12 @@ def _run(
             requested_starts=task.requested_starts,
         )
     else:
-        policy = find_competitor(task.policy)
-        warm_up(policy)
-    if card := card_of(policy):
-        check_unseen(policy.name, read_card(card).seen_jobs, trace, source=task.trace.source)
+        competitor = find_competitor(task.policy)
+        warm_up(competitor)
+    if card := card_of(competitor):
+        check_unseen(competitor.name, read_card(card).seen_jobs, trace, source=task.trace.source)
     begin = time.perf_counter()
-    schedule = simulate(trace, policy, task.seed)
+    schedule = simulate(trace, competitor, task.seed)
     total = time.perf_counter() - begin
     passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
     return schedule, {"seconds": total, "decision_mean": total / passes}, {}

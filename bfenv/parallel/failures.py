@@ -11,7 +11,7 @@ from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.text import one_line
 
-OWN = __name__.partition(".")[0]
+OWN = ("bfenv", "bfenv_judge", "bfenv_lab", "bfenv_site")  # packages of bfenv itself
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _line_of(error: BaseException) -> str:
         for place in traceback.walk_tb(error.__traceback__)
         if _package_of(place[0]) != "numba"  # a kernel that does not compile
     ]
-    outside = [place for place in frames if _package_of(place[0]) != OWN]
+    outside = [place for place in frames if _package_of(place[0]) not in OWN]
     if not frames:
         return ""
     file = _file_of((outside or frames[-1:])[0])
