@@ -3,8 +3,10 @@
 import codecs
 import io
 import os
+import signal
 import sys
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +18,7 @@ from bfenv.core.text import one_line
 
 SIMILAR = {"−": "-", "–": "-", "…": "...", "×": "x"}  # what bfenv itself writes
 HANDLER = "bfenv-similar"
+TERMINATED = 128 + signal.SIGTERM  # exit status
 
 
 def _similar(error: UnicodeError) -> tuple[str, int]:
@@ -79,6 +82,8 @@ def run_app(commands: typer.Typer, name: str) -> None:
     module. Warnings are one line each.
     """
     accept_any_text()
+    with suppress(ValueError):  # only the main thread may
+        signal.signal(signal.SIGTERM, _terminate)
     warnings.showwarning = lambda message, *_: print(
         f"warning: {one_line(str(message))}", file=sys.stderr
     )
@@ -107,6 +112,12 @@ def run_app(commands: typer.Typer, name: str) -> None:
             print(error.format_message())
             sys.exit(2)
         _fail(_usage(error))
+
+
+def _terminate(*_: Any) -> None:
+    """End on SIGTERM as on any error, so that workers and half-written files are cleared away."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(TERMINATED)
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
