@@ -231,7 +231,7 @@ class _Work:
         snapshot, sizes = self.read_queue(), Counter[str]()
         text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
         for node in nodes_of("sinfo", text.splitlines()):
-            sizes.update(dict.fromkeys(node.partitions, node.size * node.is_up))
+            sizes.update(dict.fromkeys(node.partitions, node.size * (not node.is_lost)))
         if absent := set(self.only).difference(sizes):
             raise BfenvError(f"sinfo lists no partition {min(absent)}")
         found, nice = [], {one: 0 for one in self.lifted_in(snapshot) if one.priority or one.runs}
