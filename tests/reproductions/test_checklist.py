@@ -40,7 +40,7 @@ def test_workload(name):
     """Every workload can be loaded, and its options change it."""
     trace = bfenv.load_workload(name)
     model, _, options = name.partition(":")
-    jobs, *others = options.split(",")
+    jobs, *others = options.split(",", 1)
     plain = bfenv.load_workload(f"{model}:{jobs}")
     assert len(trace) == len(plain) == int(jobs.removeprefix("jobs="))
     defaults = ["estimates=tsafrir"] if model == "lublin" else []
