@@ -113,6 +113,8 @@ def _curve(axes: "Axes", panel: Panel, line: Line, results: Results, colour: str
 
 def _boxes(axes: "Axes", line: Line, results: Results) -> None:
     """Draw jobs as boxes of processors over time; what is planned is drawn dashed behind them."""
+    from matplotlib.ticker import MaxNLocator
+
     ran, planned = (results.seeds(line.values[0]) or [([], [])])[0]
     for _, begin, end, low, size in planned:
         axes.barh(
@@ -123,7 +125,7 @@ def _boxes(axes: "Axes", line: Line, results: Results) -> None:
         colour = COLOURS[i % len(COLOURS)]
         axes.barh(low + size / 2, end - begin, size, begin, facecolor=colour, edgecolor="black")
         axes.text((begin + end) / 2, low + size / 2, label, ha="center", va="center", fontsize=7)
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _bars(

@@ -7,6 +7,7 @@ In all functions, `schedule` (Schedule) is judged, and runtimes below `tau` (int
 import numpy as np
 
 from bfenv.core import schedule as schedules
+from bfenv.core.durations import TAU
 from bfenv.core.schedule import Schedule
 
 
@@ -41,7 +42,7 @@ def slowdown(schedule: Schedule) -> np.ndarray:
     return values
 
 
-def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
+def bounded_slowdown(schedule: Schedule, tau: int = TAU) -> np.ndarray:
     """Compute the bounded slowdown of each job, see `bfenv.core.bounded_slowdown`.
 
     Returns:
@@ -51,7 +52,7 @@ def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray
     return values
 
 
-def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
+def delay_slowdown(schedule: Schedule, tau: int = TAU) -> np.ndarray:
     """Compute 1 + wait / max(runtime, tau) of each job.
 
     It is at least the bounded slowdown, and larger for waiting jobs that run for less than `tau`
@@ -64,7 +65,7 @@ def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     return values
 
 
-def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
+def width_slowdown(schedule: Schedule, tau: int = TAU) -> np.ndarray:
     """Compute (wait + runtime) / (size * max(runtime, tau)) of each job.
 
     Jobs of equal work and equal response time have equal values, whatever their size (Zotkin,
