@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks import measurements
+from benchmarks.compiling import measure_compiling
 from benchmarks.engine import measure_engine, measure_policies, measure_scaling, measure_slurm
 from benchmarks.environments import measure_environments
 from benchmarks.episodes import COLUMNS, score_episodes
@@ -61,6 +62,12 @@ app = typer.Typer(
 def engine(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
     """Time reading logs and simulating whole traces."""
     _measure(measure_engine(repeat), format, out)
+
+
+@app.command(cls=Once, name="compile")
+def compile_(repeat: Repeat = 3, format: FormatOption = Format.table, out: Out = None) -> None:
+    """Measure what the compiler costs, and what first uses take without waiting for it."""
+    _measure(measure_compiling(repeat), format, out)
 
 
 @app.command(cls=Once)

@@ -11,7 +11,7 @@ from bfenv.baselines.conservative import conservative
 from bfenv.baselines.easy_orders import easy, queue
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Outage
-from tests.conftest import small_traces
+from tests.conftest import COMPILED, small_traces
 
 TWINS = {  # expression: the hand-written order that it must equal
     "submit": "fcfs",
@@ -34,7 +34,7 @@ def starts(trace, policy):
 @pytest.fixture(scope="module")
 def crowd():
     """A crowded machine with users."""
-    trace = bfenv.load_workload("lublin", procs=32, jobs=600, load=1.1, seed=5)
+    trace = bfenv.load_workload("lublin", procs=32, jobs=600 if COMPILED else 150, load=1.1, seed=5)
     users = np.random.default_rng(1).integers(-1, 9, len(trace))
     jobs = trace.jobs
     return bfenv.make_trace(

@@ -3,7 +3,6 @@
 Joined here: all files of `bfenv.baselines.multiqueue`, because only together do they schedule.
 """
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,13 +16,14 @@ from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
+from tests.conftest import COMPILED
 from tests.oracles import multiqueue as naive_multiqueue
 from tests.oracles.machine import Job
 
 SMALL = {"bounds": (4, 8), "speculation": 3, "tried_above": 4}  # options for small traces
 
 # Few small traces have promises that get in each other's way; uncompiled, all is slow.
-MANY = 60 if numba.config.DISABLE_JIT else 400
+MANY = 400 if COMPILED else 60
 
 
 def schedule(policy, processors, *jobs, priority=None, requested_start=None, **options):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +14,7 @@ from bfenv.baselines.selective import SELECTIVE, selective
 from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import now
 from bfenv.core.events import advance, new_cluster
-from tests.conftest import as_naive, small_traces
+from tests.conftest import COMPILED, as_naive, small_traces
 from tests.oracles import slack as naive_slack
 
 
@@ -115,7 +114,7 @@ def of_few_kinds(processors, seed):
 def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors):
     policy = find_policy(policy)
     own = each_of_its_own_kind(policy)
-    for seed in range(1 if numba.config.DISABLE_JIT else 60):  # seconds each
+    for seed in range(60 if COMPILED else 1):  # seconds each
         trace = of_few_kinds(processors, seed)
         one, two = bfenv.simulate(trace, policy), bfenv.simulate(trace, own)
         assert one.start.tolist() == two.start.tolist()

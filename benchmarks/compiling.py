@@ -1,0 +1,85 @@
+"""What the compiler costs: CPU seconds of first uses, and of the compilation of each kernel."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from benchmarks.measurements import Measurement, measurement
+from bfenv.core.kernel import MEANWHILE, NEVER, NOW
+
+DEMO = (
+    "fcfs",
+    "easy",
+    "conservative",
+    "los",
+    "easy-sjf",
+    "multiqueue",
+)  # what `make demo` compares
+COMPILED = ("environment", *DEMO, "agent:formula")
+FIRST_STEPS = """
+import time
+import bfenv, gymnasium
+env = gymnasium.make("Backfill-v0")
+observation, info = env.reset(seed=0)
+for _ in range(200):
+    *_, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+    if terminated or truncated:
+        observation, info = env.reset()
+print(time.process_time())
+"""
+FIRST_POLICIES = f"""
+import time
+import bfenv
+trace = bfenv.load_workload("lublin:jobs=3000")
+for policy in {DEMO}:
+    bfenv.metrics(bfenv.simulate(trace, policy))
+print(time.process_time())
+"""
+EACH = f"""
+import time
+import bfenv, gymnasium
+from bfenv.parallel.sweep import warm_up
+for name in {COMPILED}:
+    begin = time.process_time()
+    if name == "environment":
+        gymnasium.make("Backfill-v0").reset(seed=0)
+    else:
+        warm_up(bfenv.find_policy(name))
+    print(time.process_time() - begin)
+"""
+FIRST_USES = {
+    "import, make, reset, 200 steps": FIRST_STEPS,
+    "3,000 jobs, six policies": FIRST_POLICIES,
+}
+
+
+def measure_compiling(repeat: int) -> Iterator[Measurement]:
+    """Measure first uses in each mode, with nothing compiled, then what each compilation takes.
+
+    A program that compiles meanwhile has a process beside it, whose time is not the program's.
+    Compilations are in order: what a policy shares with those before it is compiled already.
+    """
+    for what, program in FIRST_USES.items():
+        for mode in (NEVER, MEANWHILE, NOW):
+            times = [sum(_run(program, mode)) for _ in range(1 if mode == NOW else repeat)]
+            yield measurement("first use, CPU time", what, mode, 0, times)
+    times = _run(EACH, NOW)
+    for name, seconds in zip(COMPILED, times, strict=True):
+        yield measurement("compiling, CPU time", "each after those before", name, 0, [seconds])
+    yield measurement("compiling, CPU time", "all of them", "", 0, [sum(times)])
+
+
+def _run(program: str, mode: str) -> list[float]:
+    """Return the numbers that a program prints in a new process with an empty cache."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
+        output = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"BFENV_CACHE": empty, "BFENV_COMPILE": mode},
+            check=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ).stdout
+    return [float(line) for line in output.split()]
