@@ -37,7 +37,7 @@ def spin_always(cluster, jobs, truth, memory):
 
 
 @kernel
-def wake(cluster, jobs):
+def wake(cluster, jobs, memory):
     """Ask for yet another pass."""
     if now(cluster) < LONG:
         wake_at(cluster, now(cluster) + 1)
@@ -47,7 +47,7 @@ def wake(cluster, jobs):
 def wake_always(cluster, jobs, truth, memory):
     """Make all passes."""
     while advance(cluster, jobs, truth):
-        wake(cluster, jobs)
+        wake(cluster, jobs, memory)
 
 
 def new_steps(jobs, processors, generator):
