@@ -254,7 +254,7 @@ def _check_score(kind: str, score: Any) -> None:
     for name in sorted(numbers):
         value = score.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (is_number and 0 <= value < LARGEST):
+        if not is_number or not 0 <= float(value) < LARGEST:  # type: ignore[arg-type]
             raise ValueError(f"a score needs a number from 0 in {name}, got {shown(value)}")
 
 

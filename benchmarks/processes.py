@@ -45,8 +45,9 @@ def measure_start(repeat: int) -> Iterator[Measurement]:
 
 def _run(program: str, cache: str | None = None) -> float:
     """Return the number that a program prints in a new process; `cache` is its kernel cache."""
-    meanwhile = {"BFENV_CACHE": cache, "BFENV_COMPILE": "meanwhile"}
-    environment = os.environ | (meanwhile if cache is not None else {})
+    environment = dict(os.environ)
+    if cache is not None:
+        environment |= {"BFENV_CACHE": cache, "BFENV_COMPILE": "meanwhile"}
     run = subprocess.run(
         [sys.executable, "-c", program],
         env=environment,

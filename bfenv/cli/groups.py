@@ -97,7 +97,7 @@ class AllCommands(Group):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the menu without importing its commands; those that are not installed come last."""
         missing: dict[str, list[tuple[str, str]]] = {}
-        lines = []
+        lines: list[tuple[str, str]] = []
         for name, (text, extra) in MENU.items():
             own = lines if not extra or is_installed(extra) else missing.setdefault(extra, [])
             own.append((name, text))

@@ -130,11 +130,11 @@ def _print(verdicts: "list[CheckResult]", format: Format) -> None:
     for result in verdicts:
         if result.verdict == UNVERIFIED and result.row:
             unverified.setdefault(result.reason, []).append(result.row)
-    rows = len({result.row.key for result in verdicts if result.row})
+    row_count = len({result.row.key for result in verdicts if result.row})
     for reason, (first, *others) in unverified.items():
         where = f"such as {_place(first)}" if others else _place(first)
         count = counted(1 + len(others), "row")
-        show.lines([f"results {UNVERIFIED}: {count} of {rows:,}, {where}: {reason}"])
+        show.lines([f"results {UNVERIFIED}: {count} of {row_count:,}, {where}: {reason}"])
 
 
 def _place(row: "Row") -> str:
