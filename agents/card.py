@@ -31,6 +31,7 @@ from bfenv.envs.features import JOB_FEATURES
 from bfenv.envs.settings import SETTINGS
 
 FORMAT = "bfenv agent 1"
+LARGEST_MODEL = 2**28  # bytes of a saved network, as packed; most have a hundredth of that
 LARGEST_CARD = 2**28  # bytes; those of bfenv have a thousandth of that
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
@@ -291,10 +292,10 @@ def card_path(path: Path) -> Path:
 def hash_of(path: Path) -> str:
     """Return the hash of a model's file.
 
-    Raises BfenvError if the file cannot be read.
+    Raises BfenvError if the file cannot be read, or has more than LARGEST_MODEL bytes.
     """
     try:
-        return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
+        return f"sha256:{hashlib.sha256(read_file(path, LARGEST_MODEL)).hexdigest()}"
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -14,7 +14,7 @@ import platformdirs
 
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import remove_leftovers, write_atomically
 
 READ_ONLY = "BFENV_CACHE_READ_ONLY"  # variable of a process that may load kernels, and keep none
 KEPT_FOR = 30 * DAY  # a folder not used for so long is removed
@@ -122,13 +122,13 @@ def prune(root: Path) -> None:
     Another process that loses a folder so has its kernels in memory, or compiles them again.
     """
     latest: dict[str, list[tuple[float, Path]]] = {}
+    remove_leftovers(root)
     try:
         for entry in root.iterdir():
             age = time.time() - entry.stat().st_mtime
             if entry.is_dir():
+                remove_leftovers(entry)
                 latest.setdefault(entry.name.rpartition("-")[0], []).append((age, entry))
-            elif entry.suffix == ".tmp" and age > DAY:  # of a process that was killed
-                entry.unlink()
     except OSError:  # another process prunes, too
         return
     for folders in latest.values():

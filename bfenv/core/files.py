@@ -3,8 +3,10 @@
 import io
 import math
 import os
+import re
 import secrets
 import stat
+import time
 import zipfile
 from collections.abc import Collection
 from contextlib import suppress
@@ -13,8 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+TEMPORARY = re.compile(r"\.bfenv-[0-9a-f]{16}\.tmp")  # name of a file until it is whole
 PRIVATE = 0o600  # only the owner reads and writes
 LARGEST = 2**31  # bytes of a file
 HARMLESS = 2**26  # bytes to which a file of arrays may unpack, however small it is
@@ -30,19 +39,72 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
 
     Raises BfenvError if the path is not a file or cannot be written. No partial file remains.
     """
-    temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         if path.exists() and not path.is_file():
             raise BfenvError(f"{path}: exists and is not a file")
-        opener = partial(os.open, mode=PRIVATE) if private else None
-        with open(temporary, "xb", opener=opener) as file:
-            file.write(data)
-        os.replace(temporary, path)
+        remove_leftovers(path.parent)
+        written = False
+        while not written:
+            written = _write_and_rename(path, data, private)
     except OSError as error:
         raise BfenvError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _write_and_rename(path: Path, data: bytes, private: bool) -> bool:
+    """Write a temporary file and give it its name; False if it was removed as a leftover.
+
+    A lock shows other processes that its writer lives. It ends with the writer, however that ends.
+    """
+    temporary = path.parent / f".bfenv-{secrets.token_hex(8)}.tmp"
+    opener = partial(os.open, mode=PRIVATE) if private else None
+    try:
+        with open(temporary, "xb", opener=opener) as file:
+            if fcntl is not None:
+                with suppress(OSError):  # some file systems have no locks
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                if os.fstat(file.fileno()).st_nlink == 0:  # before it was locked
+                    return False
+            file.write(data)
+            file.flush()
+            if fcntl is not None:
+                os.replace(temporary, path)
+        if fcntl is None:  # Windows renames only what is closed
+            os.replace(temporary, path)
+        return True
     finally:
         with suppress(OSError):
             os.unlink(temporary)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files in a folder whose writers were killed.
+
+    Where there are no locks, these are the files that are a day old.
+    """
+    try:
+        leftovers = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
+    except OSError:  # no such folder, or not a readable one
+        return
+    for name in leftovers:
+        with suppress(OSError):
+            if _is_left(folder / name):
+                os.unlink(folder / name)
+
+
+def _is_left(file: Path) -> bool:
+    """Tell whether no process writes a temporary file. Raises OSError if it is gone or locked."""
+    if fcntl is None:
+        return time.time() - file.lstat().st_mtime > DAY
+    number = os.open(file, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # this file system has no locks
+        return time.time() - os.fstat(number).st_mtime > DAY
+    finally:
+        os.close(number)
+    return True
 
 
 def read_file(path: str | os.PathLike[str], most: int = LARGEST, *, follow: bool = True) -> bytes:

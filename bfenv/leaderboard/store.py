@@ -9,7 +9,6 @@ run can resume, and the folders of shards can be merged by copying.
 import io
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.cache_folder import cache_root, write_to_cache
-from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import read_file, write_atomically
+from bfenv.core.files import read_file, remove_leftovers, write_atomically
 from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.own_names import check_name, find_own
 from bfenv.leaderboard.suite import Suite
@@ -133,10 +131,8 @@ def open_store(folder: Path, suite: Suite) -> None:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
-    for left in folder.glob("*/.*.tmp"):  # half written by killed processes
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > DAY:  # or by others now
-                left.unlink()
+    for part in (folder, *filter(Path.is_dir, folder.iterdir())):
+        remove_leftovers(part)
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)

@@ -1,6 +1,7 @@
 """Cards of agents: what is shipped, what is refused, and that nothing in them runs."""
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from bfenv.agents.card import (
     MODELS,
     POLICY,
     Card,
+    hash_of,
     read_card,
     shipped_names,
     write_card,
@@ -240,3 +242,11 @@ def test_split_of_a_log(tmp_path: Path) -> None:
 
 def _check(card: Card, source: str) -> None:
     check_unseen(f"agent:{card.name}", card.seen_jobs, load_workload(source), source=source)
+
+
+def test_large_model(tmp_path):
+    """A model of more than 256 MiB is refused when its card is read."""
+    (tmp_path / "model.zip").touch()
+    os.truncate(tmp_path / "model.zip", 2**40)
+    with pytest.raises(BfenvError, match="model.zip: has more than 268,435,456 bytes"):
+        hash_of(tmp_path / "model.zip")

@@ -2,14 +2,18 @@
 
 import io
 import os
+import signal
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
+from bfenv.core import files
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import load_arrays, read_file, write_atomically
+from bfenv.core.files import load_arrays, read_file, remove_leftovers, write_atomically
 
 
 def test_write(tmp_path):
@@ -41,6 +45,65 @@ def test_failure_keeps_the_old(tmp_path, monkeypatch):
     with pytest.raises(BfenvError, match="No space left"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from bfenv.core.files import write_atomically
+def stop(*_):
+    print("writing", flush=True)
+    sys.stdin.readline()
+os.replace = stop
+write_atomically(Path(sys.argv[1], "file"), b"data")
+"""
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="this system has no locks that end with a process")
+def test_killed_writer(tmp_path):
+    """The next write into a folder removes what a killed process left, and nothing else."""
+    others = {".bfenv.tmp", ".0123456789abcdef.tmp", "work.tmp"}
+    for name in others:
+        (tmp_path / name).touch()
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"writing\n"
+    write_atomically(tmp_path / "other", b"other")  # the writer lives
+    assert len(os.listdir(tmp_path)) == len(others) + 2
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    write_atomically(tmp_path / "file", b"data")
+    assert set(os.listdir(tmp_path)) == others | {"other", "file"}
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="this system has no locks that end with a process")
+def test_removed_before_it_is_locked(tmp_path, monkeypatch):
+    """A writer whose temporary file is taken for a leftover writes another one."""
+    flock, removed = files.fcntl.flock, []
+
+    def late(file, kind):
+        if not removed and kind == files.fcntl.LOCK_EX:
+            removed.append(True)
+            remove_leftovers(tmp_path)
+            assert os.listdir(tmp_path) == []
+        flock(file, kind)
+
+    monkeypatch.setattr(files.fcntl, "flock", late)
+    write_atomically(tmp_path / "file", b"data")
+    assert removed and (tmp_path / "file").read_bytes() == b"data"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_no_locks(tmp_path, monkeypatch):
+    """Where a system has no locks, what is a day old is a leftover."""
+    monkeypatch.setattr(files, "fcntl", None)
+    names = [f".bfenv-{number:016x}.tmp" for number in range(2)]
+    for name in names:
+        (tmp_path / name).touch()
+    os.utime(tmp_path / names[0], (1, 1))
+    write_atomically(tmp_path / "file", b"data")
+    assert set(os.listdir(tmp_path)) == {names[1], "file"}
 
 
 @pytest.fixture

@@ -192,11 +192,13 @@ def test_prune(tmp_path):
     for name, days in (("own.b-1", 29), ("own.b-2", 31), ("0123456789abcdef", 40)):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (now - days * DAY,) * 2)
-    for name, days in (("old.tmp", 2), ("new.tmp", 0)):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (now - days * DAY,) * 2)
+    for folder in (tmp_path, tmp_path / "own.a-0"):  # by writers that were killed
+        (folder / ".bfenv-0123456789abcdef.tmp").touch()
+        os.utime(folder / ".bfenv-0123456789abcdef.tmp", (now - 2 * DAY,) * 2)
+    os.utime(tmp_path / "own.a-0", (now, now))
     prune(tmp_path)
-    left = {f"own.a-{days}" for days in range(KEPT_DIGESTS)} | {"own.b-1", "new.tmp"}
+    assert os.listdir(tmp_path / "own.a-0") == ["f.nbc"]
+    left = {f"own.a-{days}" for days in range(KEPT_DIGESTS)} | {"own.b-1"}
     assert {entry.name for entry in tmp_path.iterdir()} == left
     prune.cache_clear()
     prune(tmp_path / "gone")

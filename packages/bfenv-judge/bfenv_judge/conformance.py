@@ -7,9 +7,11 @@ Conventions are cases about which simulators may differ on purpose.
 """
 
 import json
+import os
 import shlex
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -19,13 +21,16 @@ from typing import Any
 
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import read_file, write_atomically
 from bfenv.core.jobs import make_trace
 from bfenv.core.policy import Policy
+from bfenv.core.text import one_line
 from bfenv.parallel.sweep import simulate_safely
 
 RULES = ("easy", "conservative")
 LONGEST = 200  # characters of a command's output that an error repeats
+LARGEST = 2**24  # bytes that a command may print, and write into its file
+PAUSE = 0.05  # seconds between two looks at what it has written
 
 
 class ConformanceError(BfenvError):
@@ -165,24 +170,49 @@ def run_command(
 def _answer(words: list[str], case: Case, seconds: float) -> str:
     with tempfile.TemporaryDirectory() as folder:
         paths = {"{input}": Path(folder, "jobs.swf"), "{output}": Path(folder, "starts.txt")}
+        printed, complaints = Path(folder, "stdout"), Path(folder, "stderr")
         paths["{input}"].write_text(format_swf(case), encoding="ascii")
         for mark, path in paths.items():
             words = [word.replace(mark, str(path)) for word in words]
-        try:
-            process = subprocess.run(
-                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise ConformanceError(f"{case.name}: no answer within {seconds:g} s") from None
-        except OSError as error:
-            raise ConformanceError(f"cannot run {words[0]!r}: {error.strerror}") from error
+        with open(printed, "wb") as out, open(complaints, "wb") as err:
+            try:
+                process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            except OSError as error:
+                raise ConformanceError(f"cannot run {words[0]!r}: {error.strerror}") from error
+            with process:
+                try:
+                    _wait(process, case, seconds, (printed, complaints, paths["{output}"]))
+                finally:
+                    process.kill()
         if process.returncode:
-            said = process.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            reason = f": {said[0][:LONGEST]}" if said else ""
+            said = complaints.read_bytes().decode(errors="replace").strip().splitlines()[-1:]
+            reason = f": {one_line(said[0][:LONGEST])}" if said else ""
             raise ConformanceError(f"{case.name}: exit status {process.returncode}{reason}")
         output = paths["{output}"]
-        text = output.read_bytes() if output.exists() else process.stdout
+        try:
+            text = read_file(output if os.path.lexists(output) else printed, LARGEST, follow=False)
+        except BfenvError as error:
+            raise ConformanceError(f"{case.name}: {error}") from error
         return text.decode(errors="replace")
+
+
+def _wait(
+    process: "subprocess.Popen[bytes]", case: Case, seconds: float, written: Sequence[Path]
+) -> None:
+    """Wait for the end of a command; ConformanceError if it takes too long or writes too much."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            process.wait(PAUSE)
+            ended = True
+        except subprocess.TimeoutExpired:
+            ended = False
+        if any(path.exists() and path.stat().st_size > LARGEST for path in written):
+            raise ConformanceError(f"{case.name}: the command writes more than {LARGEST:,} bytes")
+        if ended:
+            return
+        if time.monotonic() > deadline:
+            raise ConformanceError(f"{case.name}: no answer within {seconds:g} s")
 
 
 def format_swf(case: Case) -> str:

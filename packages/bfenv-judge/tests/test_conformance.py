@@ -1,6 +1,7 @@
 """The cases for EASY and conservative backfilling: right, sharp, and usable by any simulator."""
 
 import json
+import os
 import shlex
 import sys
 
@@ -126,6 +127,33 @@ def test_a_wrong_answer_is_an_error(text, message):
     case = conformance.find_case("ties", "easy")
     with pytest.raises(ConformanceError, match=message):
         conformance.run_command(answering(text), [case])
+
+
+@pytest.mark.parametrize("place", ["sys.stdout", "sys.stderr", "open('{output}', 'w')"])
+def test_too_much(place, monkeypatch):
+    """A command that prints or writes without end is stopped, with an error."""
+    monkeypatch.setattr(conformance, "LARGEST", 2**16)
+    code = f"import sys, time\nfile = {place}\nwhile file.write('0' * 2**12): time.sleep(0.01)"
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} {{input}}"
+    with pytest.raises(ConformanceError, match="ties: the command writes more than 65,536 bytes"):
+        conformance.run_command(command, [conformance.find_case("ties", "easy")], seconds=100)
+
+
+def test_too_much_at_once(monkeypatch):
+    """An answer of a command that ends at once may not be too large either."""
+    monkeypatch.setattr(conformance, "LARGEST", 10)
+    with pytest.raises(ConformanceError, match="the command writes more than 10 bytes"):
+        conformance.run_command(answering("1 0\n" * 3), [conformance.find_case("ties", "easy")])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_odd_output():
+    """A pipe or a link in place of the answer is refused and not read."""
+    case = conformance.find_case("ties", "easy")
+    for make in ("os.mkfifo(sys.argv[2])", "os.symlink('/dev/zero', sys.argv[2])"):
+        code = shlex.quote(f"import os, sys; {make}")
+        with pytest.raises(ConformanceError, match="ties: .* is (a link|not a regular file)"):
+            conformance.run_command(f"{sys.executable} -c {code} {{input}} {{output}}", [case])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ import numpy as np
 from bfenv.baselines.policy_names import expression
 from bfenv.core.arguments import check_choice
 from bfenv.core.competitor import BoundPolicy
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.files import read_file
 from bfenv_lab.rlscheduler.simulator import Net, make_policy
 
 NAME = "rlscheduler"
@@ -37,6 +38,7 @@ LAYOUT: dict[str, tuple[int, tuple[int, ...]]] = {
     "pi/dense_3/kernel": (11452, (8, 1)),
 }
 FLOAT32 = 1  # in DataType
+LARGEST = 2**20  # bytes of a file; those of the four networks have 12 kB at most
 MAGIC = 0xDB4775248B80FB57  # ends a table of LevelDB
 FOOTER, TRAILER = 48, 5  # bytes of a table's end, and of a block's: compression and checksum
 VARINT, BYTES, FIXED32 = 0, 2, 5  # wire types of protocol buffers
@@ -93,7 +95,7 @@ def read_net(index: Path, data: Path) -> Net:
 
     Raises PolicyError if the files are not those of such a network.
     """
-    entries, numbers = _read_index(index), data.read_bytes()
+    entries, numbers = _read_index(index), _content(data)
     arrays = {}
     for name, (offset, shape) in LAYOUT.items():
         size = 4 * int(np.prod(shape))
@@ -114,12 +116,22 @@ def read_net(index: Path, data: Path) -> Net:
     return tuple(parts[1::2]), tuple(parts[::2])
 
 
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file; PolicyError if it cannot be read, or has too many."""
+    try:
+        return read_file(path, LARGEST)
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read: {error.strerror}") from error
+    except BfenvError as error:
+        raise PolicyError(str(error)) from error
+
+
 Entry = tuple[int, tuple[int, ...], int, int, int]  # type, shape, offset, bytes, checksum
 
 
 def _read_index(path: Path) -> dict[str, Entry]:
     """Return the entries of an index by name; PolicyError if it is not one, or was changed."""
-    table = path.read_bytes()
+    table = _content(path)
     try:
         if len(table) < FOOTER or struct.unpack("<Q", table[-8:])[0] != MAGIC:
             raise ValueError("it is not a table of LevelDB")

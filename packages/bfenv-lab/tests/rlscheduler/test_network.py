@@ -121,6 +121,16 @@ def test_refused_files(tmp_path):
         bfenv.find_policy(policy.format(tmp_path))
 
 
+def test_large_files(tmp_path):
+    """Index and weights of more than a megabyte are refused."""
+    for name in (rl.INDEX, rl.DATA):
+        folder = write_network(tmp_path / name)
+        with (folder / name).open("ab") as file:
+            file.truncate(2**40)
+        with pytest.raises(bfenv.PolicyError, match=f"{name}: has more than 1,048,576 bytes"):
+            rl.read_net(*rl.weight_files(folder))
+
+
 def test_choices(tmp_path):
     """It starts jobs by the largest score of a network that numpy computes in three lines."""
     trace = loaded(tmp_path)

@@ -168,7 +168,7 @@ def when(
     if format is WhenFormat.prometheus:
         from bfenv_site.forecasts.when_text import prometheus_text
 
-        print(prometheus_text(forecaster), end="")
+        show.text(prometheus_text(forecaster), end="")
         return
     if size is not None:
         forecast = forecaster.new(size, limit, user)

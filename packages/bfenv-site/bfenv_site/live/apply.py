@@ -38,7 +38,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import waiting
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.core.files import write_atomically
+from bfenv.core.files import read_file, write_atomically
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
 from bfenv.core.text import counted, one_line
@@ -60,6 +60,7 @@ from bfenv_site.live.live_queue import (
 TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs
 AT_ONCE = 300  # jobs in a line of scontrol
+LARGEST_STATE = 2**26  # bytes of the file of lifted jobs; a million jobs have half of that
 DENIED = re.compile("access/permission denied|invalid user id", re.IGNORECASE)
 UNREACHABLE = re.compile("unable to contact|connect|timed out", re.IGNORECASE)
 
@@ -379,12 +380,17 @@ def _partition(entry: Entry) -> str:
 
 
 def _read_state(path: Path) -> dict[str, list[int]]:
+    """Return what an earlier run has left; BfenvError if the file is anything else."""
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text())["lifted"]
+        data = read_file(path, LARGEST_STATE)
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        found = json.loads(data)["lifted"]
         return {str(key): [int(value) for value in values] for key, values in found.items()}
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         raise BfenvError(f"{path}: not a file of bfenv apply") from None
 
 

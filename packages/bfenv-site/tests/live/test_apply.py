@@ -1,6 +1,7 @@
 """An order on a live queue, with programs that stand in for Slurm's."""
 
 import json
+import os
 import signal
 import stat
 import sys
@@ -204,6 +205,37 @@ def test_what_others_set_is_left_alone(fake, run):
     cycles = [event for event in events if event["event"] == "cycle"]
     assert [event["left_alone"] for event in cycles] == [["2"], ["2"], *[["2", "3", "4"]] * 2]
     assert fake.nice == {"1": 0, "2": -7, "3": 0, "4": -1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"lifted": {"1_": [1e999]}}',
+        '{"lifted": {"1_": [NaN]}}',
+        '{"lifted": {"1_": [%s]}}' % ("9" * 5000),
+        '{"lifted": ' + "[" * 100_000,
+        '{"lifted": {"1_": 5}}',
+        b"\xff\xfe",
+    ],
+    ids=("infinite", "nan", "digits", "nested", "number", "bytes"),
+)
+def test_odd_state(run, text):
+    """A file of lifts with anything else in it is one clear error."""
+    run.state.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(bfenv.BfenvError, match="not a file of bfenv apply"):
+        run(write=True, cycles=0)
+
+
+def test_large_state(run):
+    """A file of lifts that is far too large, or no file, is refused."""
+    run.state.touch()
+    os.truncate(run.state, 2**40)
+    with pytest.raises(bfenv.BfenvError, match="has more than 67,108,864 bytes"):
+        run(write=True, cycles=0)
+    run.state.unlink()
+    os.mkfifo(run.state)
+    with pytest.raises(bfenv.BfenvError, match="is not a regular file"):
+        run(write=True, cycles=0)
 
 
 def test_a_killed_run_is_cleaned_up(fake, run):
