@@ -52,8 +52,8 @@ def reservation_metrics(schedule: Schedule) -> dict[str, float]:
 
     Returns:
         "reservations" and "missed_reservations" are numbers of jobs. "mean_reservation_delay",
-        "p95_...", "p99_..." and "max_reservation_delay" are in seconds, over all jobs with a
-        requested start time, NaN if there are none.
+        "p95_reservation_delay", "p99_reservation_delay" and "max_reservation_delay" are in seconds,
+        over all jobs with a requested start time, NaN if there are none.
     """
     delays = reservation_delays(schedule)
     known = len(delays) > 0

@@ -74,6 +74,12 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Kernels allocate nothing and return no arrays, which the compiler enforces: they are compiled
     without reference counting, which would cost ten times the work itself. Functions that another
     process cannot import, such as those typed at a prompt, are compiled before they are called.
+
+    Args:
+        function: A function of numbers, arrays and named tuples of these.
+
+    Returns:
+        A callable of the same arguments, which other kernels may call, too.
     """
     return Kernel(function)
 

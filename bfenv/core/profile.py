@@ -103,8 +103,8 @@ def anchor_point(profile, size, duration, earliest):
         >>> profile = new_profile(running=0, reservations=1)
         >>> profile.time[0], profile.free[0] = 0, 4
         >>> reserve(profile, 2, 0, 100)
-        >>> anchor_point(profile, 2, 50, 0), anchor_point(profile, 3, 50, 0)
-        (0, 100)
+        >>> [int(anchor_point(profile, size, 50, 0)) for size in (2, 3)]
+        [0, 100]
     """
     return _first_fit(profile, size, duration, earliest, FOREVER)
 

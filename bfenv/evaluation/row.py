@@ -154,8 +154,8 @@ class Row:
     curves: Curves = field(default_factory=Curves)  # for charts
     seconds: float | None = field(default=None, compare=False)  # of the simulation; not in files
     schedule: Schedule | None = field(default=None, compare=False, repr=False)  # nor is this
-    # Nor how long each decision of an agent took, (decisions,) float64 seconds
-    decision_seconds: np.ndarray | None = field(default=None, compare=False, repr=False)
+    decision_seconds: np.ndarray | None = field(default=None, compare=False, repr=False)  # nor is
+    # this: how long each decision of an agent took, (decisions,) float64
 
     @property
     def ok(self) -> bool:

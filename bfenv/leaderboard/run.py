@@ -88,7 +88,7 @@ def run_suite(
         >>> for standing in rank_policies(read_leaderboard("results").rows):
         ...     print(standing.rank, standing.policy)
         1 easy-sjf
-        2 easy
+        1 easy
     """
     check_workers(jobs, backend, scheduler)
     check_number("timeout", timeout, positive=True)

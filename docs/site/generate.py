@@ -47,6 +47,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "los": ("los", "los-*"),
     "slack": ("selective", "slack", "relaxed"),
     "slurm": ("slurm",),
+    "rlscheduler": ("rlscheduler",),
 }
 
 

@@ -117,7 +117,7 @@ def run_policy(policy: str | Policy, cases: Iterable[Case]) -> list[Verdict]:
         PolicyError: If the policy raises anything.
 
     Examples:
-        >>> from bfenv.testing import load_cases, run_policy
+        >>> from bfenv_judge import load_cases, run_policy
         >>> cases = [case for case in load_cases() if case.rules == "easy" and not case.convention]
         >>> all(verdict.passed for verdict in run_policy("easy", cases))
         True

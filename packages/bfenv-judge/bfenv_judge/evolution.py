@@ -70,15 +70,22 @@ def write_task(
     window_jobs: int = 400,
     sandbox: str = NO_SANDBOX,
 ) -> list[Path]:
-    """Write a task; return its files: the first program, the evaluator, settings, and TASK.
+    """Write a task for services that evolve programs, and return its files.
 
-    * `folder`: is made; it must not hold a task.
-    * `workloads`: what `load_workload` takes. Only the first half by time is used (`split=train`).
-    * `windows`, `window_jobs`: how many windows of each workload, and their jobs.
-    * `sandbox`: of the program, "none" or "bwrap".
+    Args:
+        folder: Is made; it must not hold a task.
+        workloads: What `load_workload` takes. Only the first half by time is used (`split=train`).
+        windows: How many windows of each workload are scored.
+        window_jobs: Jobs of each window.
+        sandbox: Of the program, "none" or "bwrap".
 
-    TASK holds the salt, and only you may read it. Raises BfenvError if there is a task already, a
-    workload cannot be loaded, a number is out of range, or there is no bubblewrap.
+    Returns:
+        The first program, the evaluator, settings, and TASK. TASK holds the salt, and only you may
+        read it.
+
+    Raises:
+        BfenvError: If there is a task already, a workload cannot be loaded, a number is out of
+            range, or there is no bubblewrap.
     """
     check_integer("windows", windows, 1)
     if sandbox != NO_SANDBOX:

@@ -29,6 +29,8 @@ from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
 from bfenv_judge.leaderboard_bounds import check_bounds
 
+__all__ = ["CheckResult", "verify"]
+
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
 AS_KEPT = "its schedule was kept and gives its results, but it was not run again"
 CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
@@ -39,7 +41,7 @@ class CheckResult(NamedTuple):
 
     check: str  # one of CHECKS
     verdict: str  # HOLDS, WRONG, UNCHECKED or UNVERIFIED
-    reason: str = ""
+    reason: str = ""  # what was found; "" if there is nothing to add
     row: Row | None = None  # None: about the folder
 
 
@@ -66,16 +68,22 @@ def verify(
     The results of a row are unverified if it was not run again: a schedule that was kept gives its
     results, but does not show who made it.
 
-    * `folder`: as `bfenv leaderboard run --out` leaves it.
-    * `sample`, `seed`: Run only this many rows again, drawn at random with this seed; None for all.
-    * `workloads`: those of a suite of someone's own logs, see `suite_of`.
-    * `trust`: open saved models, and run the commands of players.
-    * `timeout`, `limits`: as in `run_suite`.
-    * `waiting`: called with the name of a competitor that is run again.
-    * `begin`: called with the number of verdicts to come.
+    Args:
+        folder: As `bfenv leaderboard run --out` leaves it.
+        sample: Run only this many rows again, drawn at random; None for all.
+        seed: Of the draw.
+        workloads: Those of a suite of someone's own logs, see `suite_of`.
+        trust: Open saved models, and run the commands of players.
+        timeout: Seconds that a row may take.
+        limits: What a player may use.
+        waiting: Called with the name of a competitor that is run again.
+        begin: Called with the number of verdicts to come.
 
-    Yields the verdict of each check, as soon as it is made. Raises BfenvError if the folder holds
-    no rows, or some that cannot be read.
+    Yields:
+        The verdict of each check, as soon as it is made.
+
+    Raises:
+        BfenvError: If the folder holds no rows, or some that cannot be read.
     """
     leaderboard = read_leaderboard(folder, check_names=False)
     rows = [*leaderboard.logged, *leaderboard.all_rows]

@@ -58,12 +58,12 @@ class GapNumbers(NamedTuple):
 class Gap(NamedTuple):
     """The certified bound, the best schedules found, and the reference."""
 
-    metric: str
+    metric: str  # one of COSTS
     bound: float  # no non-preemptive schedule is below
-    certificate: Certificate
+    certificate: Certificate  # prices that prove the bound
     offline: Schedule  # the best found
     fair: Schedule  # the best found in which no job waits over twice the reference's longest wait
-    reference: Schedule
+    reference: Schedule  # of EASY
 
     @property
     def numbers(self) -> GapNumbers:
@@ -87,13 +87,20 @@ def find_gap(
 ) -> Gap:
     """Search for the lower bound and the best schedules of a trace.
 
-    * `trace`: the jobs, with their true runtimes.
-    * `metric`, `moves`, `seed`: as in `offline_schedule`.
-    * `steps`: as in `lower_bound`.
-    * `done`: called with the name of each part when it is ready: "reference", "bound", "offline",
-      "fair".
+    Args:
+        trace: The jobs, with their true runtimes.
+        metric: What the schedules minimize: "mean_bounded_slowdown" or "mean_wait".
+        moves: Moves of the local search per job.
+        steps: The most steps of the bound's ascent at each of its resolutions.
+        seed: Of the moves. The same seed gives the same schedules.
+        done: Called with the name of each part when it is ready: "reference", "bound", "offline",
+            "fair".
 
-    Raises BfenvError if an argument is out of range.
+    Returns:
+        The bound with its certificate, and the best schedules that were found.
+
+    Raises:
+        BfenvError: If an argument is out of range.
     """
     job_costs(trace, metric)
     reference = simulate(trace, REFERENCE)
@@ -122,7 +129,12 @@ def _fair_wait(reference: Schedule) -> float:
 def save_gap(gap: Gap, path: Path) -> None:
     """Write the schedules and the certificate to a file, in one step.
 
-    Raises BfenvError if the file cannot be written.
+    Args:
+        gap: What `find_gap` found.
+        path: The file; one that is there is replaced.
+
+    Raises:
+        BfenvError: If the file cannot be written.
     """
     head = {"format": FORMAT, "exponent": gap.certificate.exponent, **gap.numbers._asdict()}
     edges, price, _ = gap.certificate
@@ -146,8 +158,16 @@ def read_numbers(path: Path) -> GapNumbers:
 def load_gap(path: Path, trace: Trace) -> Gap:
     """Read a file of `save_gap`. Use `check_gap` to verify its numbers.
 
-    Raises BfenvError if the file cannot be read, it is not about this trace, or the metrics of its
-    schedules are others than it says.
+    Args:
+        path: The file.
+        trace: The jobs that it is about.
+
+    Returns:
+        What `save_gap` was given.
+
+    Raises:
+        BfenvError: If the file cannot be read, it is not about this trace, or the metrics of its
+            schedules are others than it says.
     """
     numbers, exponent, (offline_wait, fair_wait, intervals, price) = _read(path)
     if numbers.workload_hash != f"sha256:{trace.hash}":
@@ -203,8 +223,12 @@ def _schedule(trace: Trace, name: str, wait: np.ndarray) -> Schedule:
 def check_gap(gap: Gap) -> Gap:
     """Return the gap itself if every number in it holds.
 
-    Raises BfenvError if the prices certify less than the bound, the machine cannot have run a
-    schedule, a schedule is below the bound, or the fair one lets a job wait too long.
+    Args:
+        gap: What `find_gap` found, or `load_gap` read.
+
+    Raises:
+        BfenvError: If the prices certify less than the bound, the machine cannot have run a
+            schedule, a schedule is below the bound, or the fair one lets a job wait too long.
     """
     trace = gap.reference.trace
     certified = certify(trace, gap.certificate, gap.metric)

@@ -65,15 +65,20 @@ SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 def read_log(path: str | os.PathLike[str], kind: str | None = None, **options: Any) -> Trace:
     """Read the jobs that ran from a log of any kind.
 
-    Raises WorkloadError also if the file is not such a log, no job is left, an option is out of
-    range, or a line is malformed.
+    Args:
+        path: The file, gzipped or not.
+        kind: A key of KINDS. None recognizes it.
+        **options: As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error;
+            those that the kind has in OWN_OPTIONS; and `fields` where the kind is to be recognized.
+            `mapping` is as in `read_columns`, the others as in `read_sacct`, but `resource` of
+            xdmod is one of "cores", "nodes" and "gpus".
 
-    * `path`: the file, gzipped or not.
-    * `kind`: a key of KINDS. None recognizes it.
-    * `**options`: as in `read_sacct`: processors, timezone, selection, longest, overrun, on_error;
-      those that the kind has in OWN_OPTIONS; and `fields` where the kind is to be recognized.
-      `mapping` is as in `read_columns`, the others as in `read_sacct`, but `resource` of xdmod is
-      one of "cores", "nodes" and "gpus".
+    Returns:
+        The jobs, on the machine that the log or the options describe.
+
+    Raises:
+        WorkloadError: If the file is not such a log, no job is left, an option is out of range, or
+            a line is malformed.
     """
     kind = find_format(path, options.get("fields")) if kind is None else kind
     check_choice("kind", kind, KINDS, error=WorkloadError)

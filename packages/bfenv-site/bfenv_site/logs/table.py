@@ -92,7 +92,7 @@ def read_columns(
 
     Examples:
         >>> from pathlib import Path
-        >>> from bfenv.workloads import read_columns
+        >>> from bfenv_site import read_columns
         >>> text = "job,queued,began,ended,cores\n7,0,10,70,4\n8,5,70,100,2\n"
         >>> written = Path("jobs.csv").write_text(text)
         >>> mapping = {"submit": "queued", "start": "began", "end": "ended", "size": "cores"}

@@ -47,11 +47,18 @@ class Changed(NamedTuple):
 def with_changes(trace: Trace, text: str) -> Changed:
     """Make several changes, one after the other.
 
-    Raises BfenvError if there is no such change, or one cannot be made.
+    Args:
+        trace: The jobs and the machine to change.
+        text: Changes separated by commas: "processors=SIZE", "max-estimate=LIMIT",
+            "split-estimate=LIMIT" which splits the jobs, "estimates=HOW", "load=LOAD",
+            "maintenance=FILE", "without=outages". A value with a comma or parenthesis in it needs
+            quotes.
 
-    * `text`: changes separated by commas: "processors=SIZE", "max-estimate=LIMIT",
-      "split-estimate=LIMIT" which splits the jobs, "estimates=HOW", "load=LOAD",
-      "maintenance=FILE", "without=outages". A value with a comma or parenthesis in it needs quotes.
+    Returns:
+        The changed trace, with notes on what the changes did to the jobs.
+
+    Raises:
+        BfenvError: If there is no such change, or one cannot be made.
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
