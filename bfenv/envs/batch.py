@@ -107,7 +107,7 @@ class EnvBatch:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
             "_tables", "_kernel_arguments", "_step", "_run_easy", "totals",
-            "_columns", "_compared", "_parts", "_pool",
+            "_columns", "_compared", "_parts", "_pool", "detached",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
@@ -310,6 +310,10 @@ class EnvBatch:
     def _set_kernel_arguments(self) -> None:
         """Derive the plain tuples that `episode.step` takes."""
         self._tables = at.with_state(self._tables, self._state)
+        self.detached = [
+            at.detach_environment(self._state, self._tables, i)
+            for i in range(len(self._state.counters))
+        ]
         self._share()
         self._step, self._run_easy = Code(step), Code(run_easy)
 

@@ -297,6 +297,27 @@ def new_state(
     return state
 
 
+class _Memory:
+    """The memory of a row, as numpy asks for it; the array that holds it is kept alive."""
+
+    def __init__(self, row: np.ndarray) -> None:
+        self.__array_interface__ = row.__array_interface__
+        self._row = row
+
+
+def detach_row(array: np.ndarray, i: int) -> np.ndarray:
+    """Return row i of an array, as a view whose bases have no other row.
+
+    Other environments of a batch may be later in the same trace. What is handed out of one must not
+    lead to them.
+
+    Returns:
+        (1, ...) of the array's type; as writeable as the array is.
+    """
+    row = array[i : i + 1]
+    return row if len(array) == 1 else np.asarray(_Memory(row))
+
+
 @inlined
 def cluster_of(state: BatchState, i: int) -> Cluster:
     """Return the machine of environment i."""
@@ -320,6 +341,27 @@ def jobs_of(state: BatchState, tables: TraceTables, i: int) -> Jobs:
     """Return the requests that are known in environment i, see Truth.known."""
     seen = tables.seen[i]
     return Jobs(seen[0], seen[1], seen[2], seen[3], seen[4], seen[5])
+
+
+def detach_environment(
+    state: BatchState, tables: TraceTables, i: int
+) -> tuple[Cluster, Jobs, np.ndarray]:
+    """Return what policies are handed of environment i, see `detach_row`.
+
+    Returns:
+        tuple:
+        * `cluster` (Cluster): Its machine.
+        * `jobs` (Jobs): What is known of the jobs; one more than the longest trace has.
+        * `slots` (np.ndarray): (window,) int64.
+    """
+    slots = detach_row(state.slots, i)
+    handed = state._replace(
+        cluster_state=detach_row(state.cluster_state, i),
+        per_job=detach_row(state.per_job, i),
+        per_run=detach_row(state.per_run, i),
+    )
+    known = tables._replace(seen=detach_row(tables.seen, i))
+    return cluster_of(handed, 0), jobs_of(handed, known, 0), slots[0]
 
 
 @inlined

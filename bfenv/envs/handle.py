@@ -12,7 +12,6 @@ from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.batch_state import cluster_of, jobs_of
 
 
 class EnvHandle:
@@ -38,14 +37,13 @@ class EnvHandle:
     @property
     def jobs(self) -> Jobs:
         """The requests of the jobs submitted so far, and placeholders for the others."""
-        known = jobs_of(self.batch._state, self.batch._tables, self.i)
+        _, known, _ = self.batch.detached[self.i]
         return Jobs(*(column[: len(self.trace)] for column in known))
 
     @property
     def cluster(self) -> Cluster:
         """The machine as a scheduler sees it; the environment's own arrays, not copies."""
-        cluster: Cluster = cluster_of(self.batch._state, self.i)
-        return cluster
+        return self.batch.detached[self.i][0]
 
     @property
     def window(self) -> int:
@@ -55,8 +53,7 @@ class EnvHandle:
     @property
     def slots(self) -> np.ndarray:
         """The job in each slot, (window,) int64; -1 for none; the environment's own array."""
-        slots: np.ndarray = self.batch._state.slots[self.i]
-        return slots
+        return self.batch.detached[self.i][2]
 
     @property
     def outside(self) -> int:

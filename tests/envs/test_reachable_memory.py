@@ -125,3 +125,33 @@ def test_second_episode(window, order):
                 done = ended or cut
         found.append(steps)
     assert len(found[0]) > 5 and found[0] == found[1]
+
+
+def test_other_environments():
+    """What is handed out of an environment of a vector does not lead to one later in the trace.
+
+    The other one is at the end of the trace, which differs; the arrays are still the environment's
+    own.
+    """
+    trace = draw_trace(3)
+    moment = int(trace.jobs.submit[30])
+    end = bfenv.simulate(trace, watched([])).end
+    found = []
+    for own in (trace, with_other_future(trace, np.where(end > moment, end, 0), moment, 9)):
+        envs = bfenv.envs.BackfillVectorEnv(
+            3, own, split="all", episode_jobs=20, warmup_jobs=0, window=4
+        )
+        envs.reset(seed=0, options={"first_job": 40})
+        chosen = np.array([False, True, False])
+        envs.reset(options={"first_job": 0, "reset_mask": chosen})
+        (_, handle, _), steps = envs.handles, []
+        while now(handle.cluster) <= moment:
+            slots = handle.slots
+            steps.append(contents(handle.cluster, handle.jobs, [slots]))
+            _, _, ended, cut, _ = envs.step(envs.action_masks().argmax(axis=1))
+            assert np.shares_memory(slots, envs.batch._state.slots[1])
+            assert not handle.jobs.submit.flags.writeable
+            if ended[1] or cut[1]:
+                break
+        found.append(steps)
+    assert len(found[0]) > 5 and found[0] == found[1]
