@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from bfenv.baselines import find_policy
+from bfenv.baselines import find_competitor
 from bfenv.core.errors import UnknownNameError
 from bfenv.workloads.options import options_of
 from bfenv.workloads.transform import transformed
@@ -28,7 +28,7 @@ def test_runs_can_be_made(paper):
         assert {name for name, _ in value.run.steps} <= steps
         for policy in filter(None, (value.run.policy, value.run.reference)):
             if not policy.startswith("agent:rlscheduler") or os.environ.get("BFENV_RLSCHEDULER"):
-                find_policy(policy)
+                find_competitor(policy)
 
 
 @every_paper
