@@ -23,6 +23,7 @@ DOCS = ROOT / "docs"
 SEPARATE = set("tutorials third_party.md players.md gallery generated _build reproductions".split())
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 TORCH = ("sb3", "torch", "--agent")
+LONG = ("run_orders",)  # takes minutes uncompiled
 
 
 def blocks(path):
@@ -37,6 +38,7 @@ def pages():
         text = "".join(text for _, text in blocks(path))
         if text and not SEPARATE & set(path.relative_to(ROOT).parts):
             marks = [pytest.mark.torch] if any(word in text for word in TORCH) else []
+            marks += [pytest.mark.compiled] if any(word in text for word in LONG) else []
             yield pytest.param(path, id=path.relative_to(ROOT).as_posix(), marks=marks)
 
 
