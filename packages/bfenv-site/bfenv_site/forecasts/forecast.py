@@ -259,7 +259,9 @@ class Forecaster:
             longer = np.sort(np.append(longer, np.array([0.5, 1, 2, 4, 8]) * waited))
         level = (np.arange(count) + 0.5) / count
         found = np.quantile(longer, np.minimum(1, level * (1 + UNKNOWN)), method="inverted_cdf")
-        return np.where(level > 1 - UNKNOWN, 2.0 * longer[-1] + DAY, found.astype(np.float64))
+        never = 2.0 * longer[-1] + DAY
+        waits: np.ndarray = np.where(level > 1 - UNKNOWN, never, found.astype(np.float64))
+        return waits
 
 
 def forecast_starts(

@@ -107,9 +107,10 @@ def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
 def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Known:
     """Return what is known of a machine and its outages, before the starts of a pass."""
     count = int(cluster.state[NEXT_JOB])
-    last = jobs if count else np.array([[0], [1], [DAY], [-1], [0], [0]])  # a job like any other
-    spare = np.repeat(np.stack(last)[:, max(count, 1) - 1 : max(count, 1)], SPARE, axis=1)
-    requests = np.concatenate([np.stack(jobs)[:, :count], spare], axis=1)
+    submitted = np.stack(jobs)[:, :count]
+    any_job = np.array([[0], [1], [DAY], [-1], [0], [0]])
+    last = submitted[:, -1:] if count else any_job
+    requests = np.concatenate([submitted, np.repeat(last, SPARE, axis=1)], axis=1)
     ended = rt.ended_jobs(cluster)
     runtime = np.zeros(count, dtype=np.int64)
     runtime[ended] = cluster.end[ended] - cluster.start[ended]

@@ -82,7 +82,8 @@ def prometheus_text(forecaster: Forecaster) -> str:
     known = forecaster.known
     processors = int(known.machine.cluster.state[PROCESSORS])
     limits = known.requests[ESTIMATE]
-    longest = int(limits[limits < UNLIMITED].max(initial=DAY))
+    bounded = limits[limits < UNLIMITED]
+    longest = int(bounded.max()) if len(bounded) else DAY
     sizes = sorted({max(1, processors >> (2 * i)) for i in range(SIZE_CLASSES)})
     name = "bfenv_expected_wait_seconds"
     lines = [

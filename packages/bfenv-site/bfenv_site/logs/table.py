@@ -142,7 +142,7 @@ def split_units(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, f
 def _in_seconds(parse: Callable[[Any], Record], units: Mapping[str, float], line: Any) -> Record:
     """Return a record whose durations that are numbers count seconds."""
     record = parse(line)
-    changed = {}
+    changed: dict[str, Any] = {}
     for field, unit in units.items():
         name = "limit" if field == "estimate" else field
         value = getattr(record, name)

@@ -16,7 +16,7 @@ COLUMNS = (
     "longest wait", "machine used",
 )  # fmt: skip
 # By policy: the differences of bounded slowdown and of wait from a reference, job by job
-Differences = Mapping[str, tuple[Interval, Interval]]
+Differences = Mapping[str, tuple[Interval | None, Interval | None]]
 
 
 class Reference(NamedTuple):
@@ -101,8 +101,8 @@ def _comparison(workload: str, summaries: Summaries, reference: Reference) -> Ma
         f"Policies on {workload}, with 95 % intervals of differences from {reference.caption} "
         "job by job"
     )
-    columns = [name.format(reference.column) for name in COLUMNS]
-    return table(caption, columns, rows, sorted_by=1)
+    heads = [name.format(reference.column) for name in COLUMNS]
+    return table(caption, heads, rows, sorted_by=1)
 
 
 def _difference(versus: Interval | None, words: Callable[[float], str]) -> Cell:

@@ -71,8 +71,11 @@ def knows_partitions(competitor: Competitor) -> bool:
 
 def _maker(competitor: Competitor) -> partial[Any] | None:
     """Return what makes the policy `slurm`, with its site and settings; None of other policies."""
-    is_site = isinstance(competitor, BoundPolicy)
-    made = competitor.bind if is_site else find_policy(competitor).memory
+    made: Any
+    if isinstance(competitor, BoundPolicy):
+        made = competitor.bind
+    else:
+        made = find_policy(competitor).memory
     is_slurm = isinstance(made, partial) and made.func in (policy_for, new_memory)
     return made if is_slurm else None
 
