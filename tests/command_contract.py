@@ -3,9 +3,11 @@
 The module has a fixture `command`, for each of its commands.
 """
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -109,11 +111,11 @@ def test_examples(run, tmp_path, monkeypatch, command):
     scheduler.chmod(0o755)
     for example in examples(run(*command.split(), "--help")[1]):
         status, out, err = run(*shlex.split(example)[1:])
-        if "bwrap" in example and shutil.which("bwrap") is None:
-            assert status == 2 and "install the package `bubblewrap`" in err
-            continue
         if any(str(NotInstalledError("", extra)) in err for extra in MISSING):
             assert status == 2
+            continue
+        if "bwrap" in example and shutil.which("bwrap") is None:
+            assert status == 2 and "install the package `bubblewrap`" in err
             continue
         assert status == 0, (example, err)
         assert out or (tmp_path / "schedule.csv").exists()
@@ -125,3 +127,50 @@ def test_summary(command):
     if summary is None:
         pytest.skip("it is listed by its group, which reads the sentence itself")
     assert groups.load_command(command).get_short_help_str(100) == summary.text
+
+
+NOTICE = re.compile(
+    r"bfenv: (compiling for the first use on this machine, .*|.* after [\d.]+ (s|min|h))"
+)
+
+
+def without_notices(err):
+    """The lines of what a command wrote on stderr, but for those that depend on its speed."""
+    return [line for line in err.splitlines() if not NOTICE.fullmatch(line)]
+
+
+def check_workload_is_an_argument(run, command, option):
+    """A workload that is given as an option, where it is an argument, is told so."""
+    status, _, err = run(*command.split(), option, "lublin")
+    assert status == 2
+    assert err.startswith(f"bfenv: {command} has no option {option}: give the workload by itself, ")
+    assert re.search(f"as in `bfenv {command} (WORKLOAD|LOG)", err)
+
+
+def check_closed_output(words, out):
+    """The file `out` is there even if nobody reads the table, as in `| head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "bfenv", *words, "--out", str(out)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert out.exists() and b"Traceback" not in done.stderr
+
+
+FAILURES = (  # the body of a policy, and what is said of it
+    ("raise KeyError(job)", "NameError: name 'job'"),
+    ("raise SystemExit(3)", "SystemExit: 3"),
+)
+
+
+def check_failing_policy(run, tmp_path, monkeypatch, command, body, error):
+    """A policy that fails is one line with its name, the error and its place."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = f"failing_{abs(hash((command, body)))}"
+    (tmp_path / f"{module}.py").write_text(f"def crash(cluster, jobs, memory):\n    {body}\n")
+    status, out, err = run(*command.split(), "--policy", f"{module}:crash")
+    assert (status, out) == (2, "")
+    (line,) = without_notices(err)
+    assert f"{module}:crash" in line and error in line
+    assert err.endswith(f"({module}.py, line 2)\n")

@@ -37,13 +37,6 @@ def test_engine_and_search(log, monkeypatch):
     assert {"easy(order=wfp3)", "linear scorer"} <= subjects
 
 
-def test_slurm():
-    """Slurm's scheduler is measured with short and with long intervals between cycles."""
-    pytest.importorskip("bfenv_site")
-    rows = [(row["subject"], row["jobs"]) for row in engine.measure_slurm(1, 50)]
-    assert rows == [("slurm", 50), ('slurm(parameters="bf_interval=300")', 50)]
-
-
 def test_scaling(monkeypatch):
     """Jobs double up to the largest number; queues and machines grow."""
     monkeypatch.setattr(engine, "AT_ONCE", (50, 100))

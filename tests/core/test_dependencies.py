@@ -1,6 +1,5 @@
 """Jobs that wait for others: eligible at the end of the job before plus the think time."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,22 +7,8 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.core.dependencies import dependencies_of
 from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import JOB, PRECEDING, THINK, Outage
 from tests.conftest import small_traces
-
-
-def chained(trace, before, think, **changes):
-    """The trace with these preceding jobs, by place or -1, and think times."""
-    records = np.full((len(trace), 18), -1.0)
-    records[:, JOB] = np.arange(len(trace)) + 1
-    records[:, PRECEDING] = [place + 1 if place >= 0 else -1 for place in before]
-    records[:, THINK] = think
-    jobs = trace.jobs
-    return bfenv.make_trace(
-        jobs.submit, jobs.size, trace.runtime, trace.processors, estimate=jobs.estimate,
-        user=jobs.user, records=records, **changes,
-    )  # fmt: skip
-
+from tests.linked_jobs import chained, chains
 
 POLICIES = ("fcfs", "easy", "conservative", "conservative-replan", "easy(order='size', guard=1)")
 
@@ -37,17 +22,7 @@ def test_a_job_starts_after_the_end_of_the_job_before_and_its_think_time(policy)
         assert bfenv.simulate(follow, policy).start.tolist() == [0, start, 2]
 
 
-@st.composite
-def chains(draw):
-    """Small traces in which some jobs wait for an earlier one; some with an outage."""
-    trace = draw(small_traces(jobs=10, processors=6))
-    before = [draw(st.integers(-1, place - 1)) if place else -1 for place in range(len(trace))]
-    think = draw(st.lists(st.integers(0, 9), min_size=len(trace), max_size=len(trace)))
-    outages = draw(st.sampled_from([(), (Outage(5, 9, trace.processors),), (Outage(3, 8, 1),)]))
-    return chained(trace, before, think, outages=outages)
-
-
-@given(chains(), st.sampled_from([*POLICIES, "slurm"]))
+@given(chains(), st.sampled_from(POLICIES))
 @settings(max_examples=150)
 def test_no_job_starts_before_it_may(trace, policy):
     schedule = bfenv.simulate(trace, policy).check()

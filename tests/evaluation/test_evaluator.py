@@ -110,21 +110,3 @@ def test_failed_runs(jobs):
     ]  # fmt: skip
     text = "idle leaves 50 jobs waiting forever, the first is job 0"
     assert {row.error for row in rows} == {text, ""}
-
-
-def test_every_policy_keeps_the_partitions_that_one_of_them_knows(tmp_path):
-    """With a slurm.conf among the policies, EASY runs on each of its partitions by itself."""
-    (tmp_path / "slurm.conf").write_text(
-        "NodeName=n[1-6] CPUs=1\nPartitionName=cpu Nodes=n[1-4] Default=YES\n"
-        "PartitionName=gpu Nodes=n[5-6]\n"
-    )
-    lines = ["; MaxProcs: 6", "; Partition: 1 cpu", "; Partition: 2 gpu"]
-    for job, (size, part) in enumerate([(2, 2), (2, 2), (4, 1)]):
-        lines.append(f"{job + 1} {job} -1 100 {size} -1 -1 {size} 100 -1 1 1 1 1 1 {part} -1 -1")
-    (tmp_path / "log.swf").write_text("\n".join(lines) + "\n")
-    slurm = f"slurm(conf='{tmp_path}/slurm.conf')"
-    cases = workload_cases(str(tmp_path / "log.swf"))
-    rows = evaluate(["easy", slurm], cases, keep_schedules=True)
-    assert [row.schedule.start.tolist() for row in rows] == [[0, 100, 2]] * 2
-    [alone] = evaluate(["easy"], cases, keep_schedules=True)
-    assert alone.schedule.start.tolist() == [0, 1, 100]

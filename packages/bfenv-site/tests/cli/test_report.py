@@ -5,6 +5,7 @@ import json
 import pytest
 
 import bfenv
+from bfenv.baselines.registry import find_competitor
 from tests.site_log import write_site
 
 
@@ -52,7 +53,7 @@ def test_a_site_that_runs_slurm(run, site, tmp_path):
         "report", site, "-o", page, "--today", today, "-p", candidate, "-j", 1, columns=300
     )
     assert status == 0, err
-    names = [bfenv.find_policy(policy).name for policy in (today, candidate)]
+    names = [find_competitor(policy).name for policy in (today, candidate)]
     assert f"{names[0]} (today)" in out and names[1] in out
 
 
@@ -132,6 +133,7 @@ WORKLOAD = "lublin:jobs=120,load=0.9"
 FAST = ("--moves", "10")
 
 
+@pytest.mark.compiled
 def test_table(run):
     """The table is in order: the bound, the best schedules, EASY, and the policies named."""
     status, out, _ = run("evaluate", "bound", WORKLOAD, "-p", "fcfs", *FAST)
@@ -142,6 +144,7 @@ def test_table(run):
     assert "twice" in out or "2 times EASY" in out
 
 
+@pytest.mark.compiled
 def test_json(run):
     """JSON has every number; the bound has no longest wait."""
     status, out, _ = run(
@@ -156,6 +159,7 @@ def test_json(run):
     assert (rows["easy"]["gap_closed"], rows["best found"]["gap_closed"]) == (0, 1)
 
 
+@pytest.mark.compiled
 def test_check(run, tmp_path):
     """A saved file is checked and gives the same table; other jobs are refused."""
     path = tmp_path / "gap.npz"

@@ -14,6 +14,7 @@ from bfenv_site.live.live_queue import forecaster_of_queue
 from site_helpers.queues import QUEUE
 from tests.site_log import write_site
 
+pytestmark = pytest.mark.compiled  # forecasts simulate many futures
 FEW = ("--futures", 40, "--past", 4)
 OPTIONS = {"futures": 40, "past": 4}
 

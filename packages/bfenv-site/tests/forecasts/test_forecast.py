@@ -20,6 +20,7 @@ from bfenv_site.forecasts.past_forecasts import (
     quantiles_of,
 )
 
+pytestmark = pytest.mark.compiled  # forecasts simulate many futures
 LOG = bfenv.load_workload("lublin:procs=64,jobs=260,load=1.1,seed=3")
 
 

@@ -22,6 +22,8 @@ from bfenv_site.forecasts.when_evaluation import (
     share_inside,
 )
 
+pytestmark = pytest.mark.compiled  # forecasts simulate many futures
+
 
 @pytest.mark.parametrize("level", [0.025, 0.5, 0.95])
 @pytest.mark.parametrize("count", [1, 20, 59, 500])

@@ -13,6 +13,7 @@ from bfenv.core.jobs import Outage
 from bfenv.core.names import format_value
 from bfenv_site.reports import variants as whatif
 from tests.conftest import small_traces
+from tests.linked_jobs import three_jobs
 
 TRACE = bfenv.make_trace(
     [0, 5, 9], [4, 2, 8], [100, 50, 250], 10, estimate=[200, 60, 300],
@@ -169,3 +170,9 @@ def test_no_change(text, message):
     """A change that cannot be made is named."""
     with pytest.raises(BfenvError, match=message):
         whatif.with_changes(TRACE, text)
+
+
+def test_partitions_keep_their_shares_of_a_larger_machine():
+    """A machine of twice the size has partitions of twice the size."""
+    larger = whatif.with_processors(three_jobs(), "+100%").trace
+    assert bfenv.simulate(larger, "easy").start.tolist() == [0, 1, 2]
