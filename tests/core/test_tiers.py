@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.baselines.registry import ALL
 from bfenv.core.kernel import MEANWHILE, NEVER, NOW, Kernel, compiling
 from tests.conftest import small_traces
 from tests.core.own_package import run_python
@@ -215,11 +216,16 @@ class SwitchAfter:
         return self.looks < 0
 
 
-POLICIES = ("easy", "conservative", "easy-sjf")
+USUAL = ("easy", "conservative", "easy-sjf")
+OTHERS = sorted(
+    name for name, policy in ALL.items() if isinstance(policy.run, Kernel) and name not in USUAL
+)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "policy", [*USUAL, *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS)]
+)
 @settings(max_examples=30)
 @given(trace=small_traces(jobs=12), looks=st.integers(0, 20))
 def test_schedules(policy, trace, looks):
