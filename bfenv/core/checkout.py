@@ -32,4 +32,5 @@ class RoomFinder(MetaPathFinder):
 def find_rooms_beside(package: Path) -> None:
     """Let the rooms beside the folder of the package be imported, if they are not in it."""
     if not any((package / room).is_dir() for room in ROOMS):
-        sys.meta_path.append(RoomFinder(package.parent))
+        # First: an editable install of another checkout would find the rooms of that one.
+        sys.meta_path.insert(0, RoomFinder(package.parent))
