@@ -111,6 +111,7 @@ def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
         finish(cluster, jobs, memory)
 
 
+@pytest.mark.compiled
 @given(overloaded(), st.integers(0, 99))
 @example(many_at_once(), 0)
 def test_jobs_that_are_passed_over_could_not_have_moved(trace, seed):

@@ -16,6 +16,8 @@ from reproductions.results import Results, printed, read_printed
 from reproductions.rows import plan, run
 from reproductions.verdict import compare
 
+pytestmark = pytest.mark.compiled
+
 every_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 
 
