@@ -11,6 +11,7 @@ from bfenv.leaderboard import competitors
 from bfenv.leaderboard.competitors import code_files
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
+from bfenv_judge.players import referee
 from bfenv_judge.players.player_process import PlayerKilledError
 from judge_helpers.programs import FCFS, QUICK
 from tests.leaderboard.suites import TINY, json_rows, row_files
@@ -57,7 +58,7 @@ def test_killed_in_greeting(command, monkeypatch):
             raise PlayerKilledError("its process died (SIGKILL)")
         return flags
 
-    monkeypatch.setattr(competitors, "greet", greet)
+    monkeypatch.setattr(referee, "greet", greet)
     found = competitors.find_competitor("player", command)
     assert (found.trials, found.stochastic, left) == (False, True, [-1])
     left[0] = 10
@@ -75,7 +76,7 @@ def test_no_greeting(tmp_path):
     assert log.read_text() == "x\n"
 
 
-@pytest.mark.parametrize("name", ["./eаsy", "easy", "Agent:Scorer-Lublin"])
+@pytest.mark.parametrize("name", ["./eаsy", "easy", "Agent:Formula"])
 def test_imitations(name):
     """A program cannot take part under a name that looks like one of bfenv's own."""
     with pytest.raises(bfenv.BfenvError, match="printable ASCII|the name of bfenv's own"):

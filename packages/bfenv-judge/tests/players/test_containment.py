@@ -101,7 +101,8 @@ def test_killed_referee():
         "from judge_helpers.programs import few_jobs, player\n"
         f"bfenv.simulate(few_jobs(), player({DAEMON + '; time.sleep(60)'!r}))\n"
     )
-    referee = subprocess.Popen([sys.executable, "-c", program])
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # of the helpers
+    referee = subprocess.Popen([sys.executable, "-c", program], env=paths)
     with referee:
         deadline = time.monotonic() + 20
         while not sleepers() and time.monotonic() < deadline:
