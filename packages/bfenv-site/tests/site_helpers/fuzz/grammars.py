@@ -214,7 +214,7 @@ def parameters(g: Grammar) -> str:
 
 
 def table(g: Grammar) -> str:
-    """A table of jobs."""
+    """A table of jobs, most of which end within their limits: others look like another unit."""
 
     def line() -> str:
         submit = g.when()
@@ -222,8 +222,8 @@ def table(g: Grammar) -> str:
         times = [str(submit), f"{submit}.5", f"2026-01-{g.random.randint(1, 28):02} 12:00:00"]
         return ",".join(
             [
-                g.text(*times), g.number(1, 8), g.number(1, 9999), g.text(str(start)),
-                g.text(str(start + 60)), g.text("600", "1:00:00"), g.text("ann", '"b, c"'),
+                g.text(*times), g.number(1, 8), g.number(1, 3600), g.text(str(start)),
+                g.text(str(start + 60)), g.text("3600", "1:00:00"), g.text("ann", '"b, c"'),
             ]
         )  # fmt: skip
 
