@@ -42,7 +42,7 @@ thorough: .venv/all  ## every test of all four, with all examples; half an hour 
 	for package in $(PACKAGES); do $(PYTEST) --hypothesis-profile thorough $$package/tests || exit 1; done
 
 sample: .venv/test  ## some of what only `make thorough` runs, others for each SEED
-	$(BIN)/python -m pytest -n $(WORKERS) -q -m thorough \
+	BFENV_COMPILE=now $(BIN)/python -m pytest -n $(WORKERS) -q -m thorough \
 		--hypothesis-profile thorough --sample 12 --sample-seed "$(SEED)" tests
 
 quick: .venv/test  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores

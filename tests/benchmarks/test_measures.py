@@ -12,6 +12,8 @@ from benchmarks.engine import ENGINE, LOGS
 from benchmarks.episodes import FEW, episodes_to_tell, score_episodes
 from benchmarks.search import measure_search
 
+pytestmark = pytest.mark.compiled
+
 LINE = "{} 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
 
 

@@ -18,6 +18,8 @@ from bfenv import cli
 from bfenv.baselines import registry
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.compiled
+
 DOCS = ROOT / "docs"
 # Tested elsewhere, or generated
 SEPARATE = set("tutorials third_party.md players.md gallery generated _build reproductions".split())

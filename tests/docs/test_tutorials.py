@@ -11,7 +11,10 @@ import pytest
 from tests.conftest import ROOT
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="needs the extra plot")
-pytestmark = [pytest.mark.filterwarnings("ignore:.*non-interactive:UserWarning")]
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.filterwarnings("ignore:.*non-interactive:UserWarning"),
+]
 FOLDER = ROOT / "docs" / "tutorials"
 SHORT = {  # the constants at the top of each script
     "compare_policies": {"JOBS": 500},
