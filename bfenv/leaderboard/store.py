@@ -131,8 +131,8 @@ def open_store(folder: Path, suite: Suite) -> None:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
-    for part in (folder, *filter(Path.is_dir, folder.iterdir())):
-        remove_leftovers(part)
+    for place in (folder, *filter(Path.is_dir, folder.iterdir())):
+        remove_leftovers(place)
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)
