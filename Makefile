@@ -12,7 +12,7 @@ SITE := --editable "packages/bfenv-site[parquet,plot,when]"
 JUDGE := --editable "packages/bfenv-judge[video]"
 LAB := --editable packages/bfenv-lab
 
-.PHONY: demo test compiled test-site test-judge test-lab test-all thorough sample quick oldest clients lint bounds coverage \
+.PHONY: demo test compiled test-site test-judge test-lab test-together test-all thorough sample quick oldest clients lint bounds coverage \
 	docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
@@ -30,7 +30,10 @@ test-judge: .venv/judge  ## the tests of bfenv-judge
 test-lab: .venv/lab  ## the tests of bfenv-lab
 	$(PYTEST) -m "not thorough" packages/bfenv-lab/tests
 
-test-all: test test-site test-judge test-lab  ## the tests of all four
+test-together: .venv/all  ## the tests that need all four, such as those of the documentation
+	$(PYTEST) -m "together and not thorough" tests
+
+test-all: test test-site test-judge test-lab test-together  ## the tests of all four
 
 compiled: .venv/test  ## the engine, the policies and the environment, with kernels compiled before their first call
 	BFENV_COMPILE=now $(PYTEST) -m "not thorough" tests/core tests/baselines/test_scenarios.py \

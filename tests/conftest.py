@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cache_folder import cache_root
+from bfenv.core.distributions import PACKAGES, is_installed
 from bfenv.core.jobs import Outage
 from bfenv.core.kernel import NOW, compiling
 from tests.oracles import machine as naive
@@ -134,10 +135,19 @@ def pytest_sessionfinish(session):
 
 
 def pytest_itemcollected(item):
-    """Mark tests that call `log` with `logs`."""
+    """Mark tests that call `log` with `logs`, and those of the documentation with `together`."""
+    if item.path.is_relative_to(ROOT / "tests" / "docs"):
+        item.add_marker("together")
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
         item.add_marker("logs")
+
+
+def pytest_runtest_setup(item):
+    """Skip tests that need distributions which are not installed."""
+    missing = [extra for extra in PACKAGES if not is_installed(extra)]
+    if missing and item.get_closest_marker("together"):
+        pytest.skip(f"needs bfenv-{missing[0]}, as `make test-together` installs it")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -46,7 +46,7 @@ def test_names():
 def test_hint(module):
     """A name that another module of the engine has is answered with the import that works."""
     found = import_module(f"bfenv.core.{module}")
-    missing = next(name for name in ("shadow", "start") if name not in vars(found))
+    missing = next(name for name in ("shadow", "start", "advance") if name not in vars(found))
     with pytest.raises(ImportError, match=f"use: from bfenv.scheduling import {missing}$"):
         exec(f"from bfenv.core.{module} import {missing}")
     assert not hasattr(found, "nothing")

@@ -68,6 +68,7 @@ def test_kept_schedule():
             assert np.array_equal(values, getattr(schedule, name))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("agent", "error"),
     [
@@ -101,6 +102,7 @@ def test_agent_of_a_search(tmp_path):
         assert row.code
 
 
+@pytest.mark.together
 def test_endless_loop():
     """A compiled endless loop is stopped when the row's time is up."""
     made = make([], [f"{SAMPLES}:looping"], timeout=4)

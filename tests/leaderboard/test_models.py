@@ -16,7 +16,7 @@ from tests.leaderboard.suites import SAMPLES, TINY, frozen, json_rows
 
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.together, pytest.mark.torch]
 
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 WHOLE_TRACE = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}

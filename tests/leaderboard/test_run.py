@@ -130,6 +130,7 @@ def row_names(folder):
     return list((folder / "rows").glob("*.json"))
 
 
+@pytest.mark.together
 def test_bad_agents(tmp_path):
     """Agents that fail, crash or do what is illegal cost their own rows only."""
     names = ["raising", "crashing", "leaving", "illegal", "nonsense", "first"]
@@ -143,6 +144,7 @@ def test_bad_agents(tmp_path):
     assert len(json_rows(tmp_path)) == 7
 
 
+@pytest.mark.together
 def test_failed_rows(tmp_path):
     """Failed rows stay, also those out of time, and are made again on request only."""
     agents = [f"{SAMPLES}:raising", f"{SAMPLES}:looping"]
@@ -198,6 +200,7 @@ def test_kept_schedules(tmp_path):
     assert kept == {name.removesuffix(".json") for name in row_files(tmp_path)}
 
 
+@pytest.mark.together
 def test_changed_module(tmp_path, monkeypatch):
     """A policy whose module has changed is run again."""
     module = tmp_path / "changing_scheduler.py"

@@ -20,6 +20,7 @@ def seeds(suite, *names, **options):
     return [(task.policy, task.seed) for task in plan_rows(suite, *names, **options)]
 
 
+@pytest.mark.together
 def test_seeds():
     """A seed is a trace, or else the decisions of a stochastic policy or agent."""
     assert seeds(TINY, ["easy", "easy-aged-random"], []) == [
@@ -55,6 +56,7 @@ def test_key():
     assert task._replace(code="sha256:0").key == task.key
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("suite", "policies", "agents", "count", "named"),
     [

@@ -37,6 +37,7 @@ def test_formats(run, board):
     )
 
 
+@pytest.mark.together
 def test_nothing_to_rank(run, tmp_path):
     """Where only what a log records has been written so far, every format is without lines."""
     board = make_store(tmp_path / "board", ("easy",), {"lublin": "lublin:jobs=50"})
@@ -58,6 +59,7 @@ def test_narrow_terminal(run, board):
         assert "…" not in table and "easy-sjbf" in table
 
 
+@pytest.mark.together
 def test_files(run, board, tmp_path):
     """The page and the Markdown are written, the same bytes every time."""
     page, text = tmp_path / "page.html", tmp_path / "board.md"
@@ -88,6 +90,7 @@ def test_bad_options(run, board, tmp_path, monkeypatch, arguments, value):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.together
 def test_metric(run, board, tmp_path):
     """A column has the mean over runs of any metric of the rows, on the page, too."""
     page = tmp_path / "page.html"
@@ -118,6 +121,7 @@ def test_several_commits(run, tmp_path):
     assert f"{bfenv.__version__} (fff" in out
 
 
+@pytest.mark.together
 def test_hostile_rows(run, tmp_path):
     """Whatever is printed of rows steers no terminal, and no spreadsheet finds a formula."""
     folder = make_store(tmp_path / "board", policies=("easy", "fcfs"))

@@ -7,9 +7,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from bfenv.leaderboard import read_leaderboard
 
 
+@pytest.mark.together
 def test_failed_rows(run, tmp_path):
     """The command prints new, existing and failed rows; the status is 1 if any failed."""
     agent = "tests.leaderboard.sample_agents:raising:window=4"
@@ -49,6 +52,7 @@ def test_references_with_requested_starts(run, tmp_path):
     assert {row.policy for row in read_leaderboard(board).rows} == {"conservative", "random"}
 
 
+@pytest.mark.together
 def test_own_agent(tmp_path):
     """An agent is found in the current folder, and scored beside references."""
     (tmp_path / "mine.py").write_text(
