@@ -127,10 +127,16 @@ def evaluate(
     if plays_episodes:
         used = {"--seeds": seeds != 1, "--shard": shard != "1/1"}
         _refuse(used | {"--metric": bool(metric), "--tau": tau != TAU}, "on episodes")
-        for name, group in _by_workload(agent or [], workload, split or SPLIT).items():
+        from bfenv.workloads.load import load_workload
+
+        agents_of = _by_workload(agent or [], workload, split or SPLIT)
+        options = {} if load is None else {"load": load}
+        # all are loaded before the first is played, so that a wrong one costs nothing
+        traces = {name: load_workload(name, **options) for name in agents_of}
+        for name, group in agents_of.items():
             errors += _on_episodes(
-                name, group, [*(policy or []), *players], bool(policy), load, episodes or EPISODES,
-                long, split or SPLIT, trust, workers, format,
+                name, traces[name], group, [*(policy or []), *players], bool(policy),
+                episodes or EPISODES, long, split or SPLIT, trust, workers, format,
             )  # fmt: skip
     else:
         _refuse({"--trust": trust}, "without --agent")
@@ -226,10 +232,10 @@ def _show_traces(
 
 def _on_episodes(
     name: str,
+    trace: "Trace",
     agents: Sequence[str],
     given: "Sequence[Named]",
     has_policies: bool,
-    load: float | None,
     count: int,
     long: bool,
     split: str,
@@ -246,9 +252,7 @@ def _on_episodes(
     from bfenv.evaluation.episodes import RANDOM
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
-    from bfenv.workloads.load import load_workload
 
-    trace = load_workload(name, **({} if load is None else {"load": load}))
     settings = {"split": split, "episode_jobs": short_length(trace, split)}
     cases = [Episodes(trace, count, 0, settings)]
     if long:

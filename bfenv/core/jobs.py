@@ -241,8 +241,7 @@ def check_no_outages(trace: Trace) -> None:
     """
     if trace.outages:
         raise WorkloadError(
-            f"{trace.name} has outages, which `bfenv.simulate` and environments follow, but "
-            "searches do not"
+            f"{trace.name} has outages, which only `bfenv.simulate` follows; load it without them"
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.dependencies import dependencies_of
 from bfenv.core.errors import BfenvError, UnknownNameError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Trace, check_no_outages
 from bfenv.core.partitions import check_apart, is_partitioned, traces_of_machines
 from bfenv.envs.settings import TRAINING_LOADS, TRAINING_SEEDS, WORKLOAD, Workloads
 from bfenv.workloads.load import load_workload
@@ -115,8 +115,10 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
 def _machines(trace: Trace) -> list[Trace]:
     """Return the traces that episodes come from: one for each partition of a trace.
 
-    Raises BfenvError if some nodes are in several partitions, or jobs wait for others.
+    Raises BfenvError if the trace has outages, some nodes are in several partitions, or jobs wait
+    for others.
     """
+    check_no_outages(trace)
     if dependencies_of(trace) is not None:
         raise BfenvError(
             f"{trace.name} has jobs that wait for others, which environments do not follow; load "

@@ -26,6 +26,7 @@ def log(tmp_path, monkeypatch):
     return LOGS[1]
 
 
+@pytest.mark.together
 def test_engine_and_search(log, monkeypatch):
     """The engine is measured on available logs and generated jobs; orders with scorers beside."""
     monkeypatch.setattr(engine, "GENERATED", (50, 1_000))

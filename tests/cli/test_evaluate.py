@@ -126,7 +126,7 @@ def test_several_workloads(run):
     assert set(lines) == {"policy", "easy", "easy-sjf", ""}
     own = f"{expected['mean_bounded_slowdown']:,.2f}"
     assert own in lines["easy-sjf"] and lines["easy-sjf"].endswith(r"\\")
-    assert {line.count("&") for line in table} == {4}  # one column for each workload
+    assert {line.count("&") for line in table} == {5}  # one column for each workload
     below = table[table.index(lines["easy-sjf"]) + 1]
     assert below.startswith(" & {\\scriptsize ") and " to " in below
     assert r"\toprule" in out and "of the split test. Below it" in out
@@ -176,6 +176,7 @@ def test_failing_policy(run, tmp_path, monkeypatch):
     assert "(broken_scheduler.py, line 2)" in err
 
 
+@pytest.mark.together
 def test_failing_player(run):
     """A player that does not greet costs only its own rows, and its error names it."""
     status, out, err = run(

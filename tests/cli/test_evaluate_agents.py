@@ -225,7 +225,7 @@ def test_workload_of_the_card(run, tmp_path):
         (("--agent", "random", "--split", "tset"), "'tset'"),
         (("--agent", "random", "--seeds", 2), "--seeds has no effect on episodes"),
         (("--agent", "random", "--shard", "1/2"), "--shard"),
-        (("--agent", "random", "-w", "lublin", "-w", "sud"), "sud"),
+        (("--agent", "random", "-w", "lublin", "-w", "sdu"), "sdu"),
         (("--trust",), "--trust"),
         (("--agent", "random", "-w", "lublin:jobs=100"), "too few"),
         (("--agent", "no/such.zip"), "no/such.zip"),

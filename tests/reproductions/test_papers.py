@@ -8,6 +8,7 @@ from bfenv.baselines import find_competitor
 from bfenv.core.errors import UnknownNameError
 from bfenv.workloads.options import options_of
 from bfenv.workloads.transform import transformed
+from reproductions import rows
 from reproductions.item import RUNTIME_FACTOR
 from reproductions.measures import MEASURES, WORKLOAD_MEASURES
 from reproductions.page import render
@@ -21,7 +22,14 @@ pytestmark = pytest.mark.compiled
 every_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 
 
-@every_paper
+@pytest.mark.parametrize(
+    "paper",
+    [
+        pytest.param(paper, marks=[pytest.mark.together] if name == "rlscheduler" else [])
+        for name, paper in PAPERS.items()
+    ],
+    ids=PAPERS,
+)
 def test_runs_can_be_made(paper):
     """Measures, policies and steps of each item are known, in quick runs and in others."""
     steps = {RUNTIME_FACTOR, *options_of(transformed)}
@@ -55,8 +63,9 @@ ABSENT = {  # log of a paper: an item with its cells, the policies of which one 
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_cells_fill_when_a_log_is_fetched(name, tmp_path, monkeypatch):
+def test_cells_fill_when_a_log_is_fetched(name, tmp_path, monkeypatch, request):
     """Without the log, the page names the command that fetches it; with it, cells have numbers."""
+    request.addfinalizer(rows._base.cache_clear)  # it would keep the small log for other tests
     paper, item, label = ABSENT[name]
     (one,) = find_items(find_paper(paper), [item])
     monkeypatch.setenv("BFENV_TRACES", "")

@@ -23,7 +23,7 @@ from bfenv.core.kernel import kernel
 from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on
 
-POLICIES = list(bfenv.policies().values())
+POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
 FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
 
 
@@ -164,7 +164,10 @@ def peek_by_frames(cluster, jobs):
 
 
 def peek_at_the_caller(cluster, jobs, memory):
-    by_runtime(cluster, jobs, sys._getframe(1).f_locals["truth"].runtime)
+    frame = sys._getframe(1)
+    while "truth" not in frame.f_locals:
+        frame = frame.f_back
+    by_runtime(cluster, jobs, frame.f_locals["truth"].runtime)
 
 
 def runtime_of(jobs, processors, generator):

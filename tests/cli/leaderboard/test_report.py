@@ -122,20 +122,26 @@ def test_several_commits(run, tmp_path):
 
 
 @pytest.mark.together
-def test_hostile_rows(run, tmp_path):
-    """Whatever is printed of rows steers no terminal, and no spreadsheet finds a formula."""
+@pytest.mark.parametrize("policy", ["=cmd|mine", "=cmd|\x1b]0;x\x07mine\x9b1m"])
+def test_hostile_rows(run, tmp_path, policy):
+    """Whatever is printed of rows steers no terminal, and no spreadsheet finds a formula.
+
+    A name that could steer a terminal is refused, in a message that does not.
+    """
     folder = make_store(tmp_path / "board", policies=("easy", "fcfs"))
     for path in (folder / "rows").iterdir():
         row = json.loads(path.read_text())
         if row["policy"] == "fcfs":
-            row["policy"] = "=cmd|\x1b]0;x\x07mine\x9b1m"
+            row["policy"] = policy
         else:
             row |= {"status": "failed", "error": "\x1b[2J\nfine", "commit": "\x1b[1m"}
         path.write_text(json.dumps(row))
     for name in ("table", "markdown", "csv", "json"):
-        out = "".join(run("leaderboard", "report", folder, "-f", name)[1:])
+        status, *printed = run("leaderboard", "report", folder, "-f", name)
+        out = "".join(printed)
         assert "mine" in out and not set(out) & {"\x1b", "\x07", "\x9b"}
-        if name == "csv":
+        assert (status == 2) == (not policy.isprintable())
+        if name == "csv" and policy.isprintable():
             assert "'=cmd" in out and "\n=cmd" not in out and ",=cmd" not in out
 
 

@@ -62,6 +62,7 @@ def test_force(run, swf):
     assert "\n2 1 3 4 4 " in swf.read_text()  # as SWF, the second job having waited 3 s
 
 
+@pytest.mark.together
 def test_failing_player(run, tmp_path):
     """The error of a program that fails in the run names it."""
     program = tmp_path / "mine"

@@ -467,6 +467,9 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeyp
         def __exit__(self, *_):
             self.file.close()
 
+        def fileno(self):
+            return self.file.fileno()
+
         def write(self, data):
             self.file.write(data[:10])
             raise error
