@@ -14,7 +14,7 @@ from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 
 FIRST_GROUP = 30  # seconds between the first and the last end of the first group
-PIECES, ROWS = range(2)  # Future.counts
+PIECES, ROWS, RECORDS = range(3)  # Future.counts
 
 
 class Future(NamedTuple):
@@ -26,7 +26,9 @@ class Future(NamedTuple):
     size: np.ndarray  # (r,) int64 processors of the nodes that are not reserved, by row
     open: np.ndarray  # (r, w) int64 bitmaps of them, by row
     spare: np.ndarray  # (r,) int64 rows that are not in use: the last ones, from counts[ROWS] on
-    counts: np.ndarray  # (2,) int64: pieces, and rows in use, which are as many
+    counts: np.ndarray  # (3,) int64: pieces, and rows in use, which are as many; records of Slurm's
+    # table, which takes none back
+    common: np.ndarray  # (w,) int64 bitmap of the nodes open in several pieces
 
 
 def new_future(nodes: nd.Nodes, reservations: int) -> Future:
@@ -39,7 +41,8 @@ def new_future(nodes: nd.Nodes, reservations: int) -> Future:
         size=np.empty(rows, dtype=np.int64),
         open=np.empty((rows, words), dtype=np.int64),
         spare=np.arange(rows, dtype=np.int64),
-        counts=np.zeros(2, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+        common=np.empty(words, dtype=np.int64),
     )
 
 
@@ -48,7 +51,7 @@ def begin_map(future, nodes, begin, end):
     """Make the map one piece, in which no node is reserved."""
     for row in range(len(future.spare)):
         future.spare[row] = row
-    future.counts[PIECES], future.counts[ROWS] = 1, 1
+    future.counts[:] = 1
     row, future.order[0] = 0, 0
     future.begin[row], future.end[row], future.size[row] = begin, end, 0
     for word in range(len(nodes.usable)):
@@ -77,6 +80,31 @@ def find_open(future, nodes, within, size, start, limit, first):
                 nodes.wanted[word] &= future.open[row, word]
         place += 1
     return last
+
+
+@kernel
+def next_place(future, within, place, end):
+    """Return the place of the piece from which on Slurm tries again; -1 if it gives up.
+
+    After a try from the piece `place` on, up to the time `end`, the next one is at the first later
+    piece with a node of `within` that was not open in all pieces before it. Where the nodes only
+    become fewer, no further try could find more of them, and Slurm makes none. It looks one piece
+    further than `end`.
+    """
+    words = len(future.common)
+    for word in range(words):
+        future.common[word] = within[word]
+    while place + 1 < future.counts[PIECES]:
+        row, following = future.order[place], future.order[place + 1]
+        for word in range(words):
+            future.common[word] &= future.open[row, word]
+        for word in range(words):
+            if within[word] & future.open[following, word] & ~future.common[word] != 0:
+                return place + 1
+        if future.begin[row] > end:
+            return -1
+        place += 1
+    return -1
 
 
 @kernel
@@ -146,11 +174,12 @@ def is_open(future, nodes, begin, end):
 
 @kernel
 def reserve_nodes(future, nodes, begin, end):
-    """Reserve the nodes of `mask` from `begin` up to `end`, in seconds.
+    """Reserve the nodes of `mask` from `begin`, not before the map's, up to `end`, in seconds.
 
     Neighbouring pieces with the same nodes become one.
     """
-    begin = max(begin, future.begin[future.order[0]])
+    # A cut is a new record of Slurm's table, one at the beginning of the map as well
+    future.counts[RECORDS] += begin == future.begin[future.order[0]]
     _cut(future, nodes, begin)
     _cut(future, nodes, end)
     kept = 0
@@ -181,6 +210,7 @@ def _cut(future, nodes, time):
         return
     new = future.spare[future.counts[ROWS]]
     future.counts[ROWS] += 1
+    future.counts[RECORDS] += 1
     future.begin[new], future.end[new], future.size[new] = time, future.end[row], future.size[row]
     future.end[row] = time
     for word in range(len(nodes.mask)):

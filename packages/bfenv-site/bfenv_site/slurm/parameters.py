@@ -28,6 +28,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
         "bf_resolution": Parameter(60, 1, 3600),  # seconds
         "bf_window": Parameter(1440, 1, 43_200),  # minutes
         "bf_max_job_test": Parameter(500, 1, 1_000_000),  # jobs
+        "bf_node_space_size": Parameter(0, 2, 2_000_000),  # records; 0 for bf_max_job_test
         "bf_max_job_start": Parameter(0, 0, 10_000),  # jobs; 0 for no limit
         "bf_job_part_count_reserve": Parameter(0, 0, 100_000),  # jobs; 0 for no limit
         "bf_max_job_part": Parameter(0, 0, 500_000),  # jobs; 0 for no limit, as are the next two
@@ -43,6 +44,7 @@ PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
     RESOLUTION,
     WINDOW,
     MAX_JOB_TEST,
+    TABLE_SIZE,
     MAX_JOB_START,
     JOBS_RESERVED,
     MAX_JOB_PART,
@@ -56,7 +58,7 @@ UNMODELLED = frozenset(
     """
     allow_zero_lic assoc_limit_stop batch_sched_delay bb_array_stage_cnt bf_allow_magnetic_slot
     bf_busy_nodes bf_continue bf_hetjob_immediate bf_hetjob_prio bf_licenses bf_max_job_array_resv
-    bf_max_job_assoc bf_max_time bf_min_prio_reserve bf_node_space_size bf_one_resv_per_job
+    bf_max_job_assoc bf_max_time bf_min_prio_reserve bf_one_resv_per_job
     bf_running_job_reserve bf_topopt_enable bf_window_linear bf_yield_interval bf_yield_sleep
     build_queue_timeout correspond_after_task_cnt cr_last_partition_rr_pct defer defer_batch
     delay_boot disable_het_job_steps disable_hetjob_steps disable_job_shrink disable_user_top

@@ -11,6 +11,7 @@ real slurmctld; see docs/policies/slurm.md for what is modelled, what is not, an
   nodes are neither reserved for its whole limit nor in use by running jobs' limits. A job that can
   start now starts; another one has these very nodes reserved, from its start on.
 * A reservation holds particular nodes, idle ones too: a job that fits by count may have to wait.
+* The table that holds the map has a size. A cycle ends when there is no room for a reservation.
 
 Choices where the simulation differs from the daemon: the first cycle is at the first event, later
 ones are whole intervals after it, and after a time with no job waiting the first cycle is at the
@@ -192,6 +193,7 @@ def backfill(cluster, jobs, memory, count):
     for part in range(len(memory.reserved)):
         memory.reserved[part] = 0
     begun, tests, most = 0, 0, settings[par.JOBS_RESERVED]
+    most_records = settings[par.TABLE_SIZE] or settings[par.MAX_JOB_TEST]
     for position in range(count):
         if tests == settings[par.MAX_JOB_TEST]:
             return
@@ -216,9 +218,12 @@ def backfill(cluster, jobs, memory, count):
             tests += is_tested
             if begin <= window:
                 memory.planned[job] = begin
+                if future.counts[ft.RECORDS] >= most_records:
+                    return
                 unit = settings[par.RESOLUTION]
-                end = begin + jobs.estimate[job]
-                ft.reserve_nodes(future, nodes, begin // unit * unit, end // unit * unit)
+                end = (begin + jobs.estimate[job]) // unit * unit
+                first = max(begin // unit * unit, now(cluster))
+                ft.reserve_nodes(future, nodes, first, max(end, first + unit))
                 memory.reserved[part] += 1
 
 
@@ -297,8 +302,9 @@ def is_tested_now(cluster, jobs, memory, job):
 def plan(cluster, jobs, memory, job, window):
     """Find when a job could start that cannot now, in seconds; `mask` is then on which nodes.
 
-    A start after `window` gets no reservation. Also return whether the job reached Slurm's test:
-    at some time, the map leaves it enough nodes. Only such jobs count towards bf_max_job_test.
+    FOREVER if Slurm gives up on it; a start after `window` gets no reservation. Also return
+    whether the job reached Slurm's test: at some time that was tried, the map left it enough nodes.
+    Only such jobs count towards bf_max_job_test.
     """
     nodes, future = memory.nodes, memory.future
     size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[par.RESOLUTION]
@@ -306,31 +312,33 @@ def plan(cluster, jobs, memory, job, window):
     within = memory.parts[part]
     nodes.is_whole[0] = memory.whole[part]
     is_tested = False
-    while place < future.counts[ft.PIECES]:
+    while place >= 0:
         last = ft.find_open(future, nodes, within, size, begin, limit, place)
-        if last < 0:
-            later = future.end[future.order[place]]
-            is_last = place + 1 == future.counts[ft.PIECES]
-            is_tested = is_tested or size_of_wanted(nodes) >= size
+        following = ft.next_place(future, within, place, begin + limit)
+        if last >= 0:  # all tries up to this piece fail
+            while 0 <= following <= last:
+                end = future.begin[future.order[following]] + limit
+                following = ft.next_place(future, within, following, end)
+        elif size_of_wanted(nodes) >= size:
+            is_tested = True
             possible = max(begin, ft.could_start(nodes, cluster, size))
-            if possible > window and is_last:
-                return FOREVER, is_tested
-            if possible <= later or is_last:
+            if possible == FOREVER and following < 0:
+                return FOREVER, True
+            if following < 0 or possible <= future.begin[future.order[following]]:
                 pick(nodes, size)
                 first = possible // unit * unit
                 if possible > window or ft.is_open(
                     future, nodes, first, (possible + limit) // unit * unit
                 ):
-                    return possible, is_tested
+                    return possible, True
                 if possible > begin:  # the time of its end is reserved: try from its start on
                     begin = possible
-                    while place < future.counts[ft.PIECES] and (
-                        future.end[future.order[place]] <= begin
-                    ):
+                    while future.end[future.order[place]] <= begin:
                         place += 1
+                        if place == future.counts[ft.PIECES]:
+                            return FOREVER, True
                     continue
-            last = place
-        place = last + 1
-        if place < future.counts[ft.PIECES]:
+        place = following
+        if place >= 0:
             begin = future.begin[future.order[place]]
     return FOREVER, is_tested

@@ -26,6 +26,7 @@ class Settings:
     partitions: tuple = ()  # (tier, nodes), each; none for one of all nodes
     period: int = 0  # seconds between two calculations of priorities; 0 for the order of the jobs
     priority: object = None  # the priority of a job by its number, the State and when it was made
+    records: int = 500  # of the table that holds the map of time
 
 
 @dataclass
@@ -159,66 +160,76 @@ def backfill(state, queue, settings, begun):
     """One cycle: a map of time, in which each job takes its place in turn."""
     now, everything = state.now, set(state.free)
     pieces = [(now, now + settings.window, everything)]
-    reserved, started, tests = {}, 0, 0
+    reserved, started, tests, records = {}, 0, 0, 1
     for job in queue:
         if tests == settings.max_job_test:
             return
-        part = state.jobs[job].partition
+        part, limit, unit = state.jobs[job].partition, state.jobs[job].limit, settings.resolution
         so_far = reserved.get(part, 0)
         may_reserve = settings.jobs_reserved == 0 or so_far < settings.jobs_reserved
-        tests += is_tested(state, pieces, job, only_now=not may_reserve)
-        begin, held = first_place(state, pieces, job, settings)
+        begin, held, is_tested = first_place(state, pieces, job, settings, may_reserve)
+        tests += is_tested
         if begin == now:
             _start(state, job, held, begun)
             started += 1
             if started == settings.max_job_start:
                 return
         elif begin is not None and begin <= now + settings.window and may_reserve:
-            unit = settings.resolution
-            end = (begin + state.jobs[job].limit) // unit * unit
-            pieces = reserve(pieces, begin // unit * unit, end, set(held))
+            if records >= settings.records:
+                return
+            first = max(begin // unit * unit, now)
+            end = max((begin + limit) // unit * unit, first + unit)
+            bounds = {time for piece in pieces for time in piece[:2]} - {now}
+            records += len({first, end} - bounds)
+            records -= end > now + settings.window
+            pieces = reserve(pieces, first, end, set(held))
             reserved[part] = so_far + 1
 
 
-def is_tested(state, pieces, job, only_now):
-    """Whether the map leaves a job enough nodes now, or at the end of a piece: it is counted."""
-    limit, size = state.jobs[job].limit, state.jobs[job].size
-    times = [state.now] if only_now else [state.now, *(p[1] for p in pieces[:-1])]
-    for begin in times:
-        within = [p[2] for p in pieces if p[1] > begin and p[0] <= begin + limit]
-        nodes = state.nodes_of(job).intersection(*within)
-        if sum(state.sizes[node] for node in nodes) >= size:
-            return True
-    return False
+def first_place(state, pieces, job, settings, may_reserve):
+    """When and where a job could start, and whether the map ever left it enough nodes.
 
-
-def first_place(state, pieces, job, settings):
-    """When and where a job could start: not before its nodes are open in the map and not in use.
-
-    (None, None) if never.
+    It does not start before its nodes are open in the map and not in use. (None, None) if never.
     """
     begin, size, limit = state.now, state.jobs[job].size, state.jobs[job].limit
+    is_tested = False
     while True:
         within = [p for p in pieces if p[1] > begin and p[0] <= begin + limit]
         nodes = state.nodes_of(job).intersection(*(p[2] for p in within))
-        later = min((p[1] for p in pieces[:-1] if p[1] > begin), default=None)
-        time, held = first_time(state, nodes, size)
-        if time is not None:
-            time = max(time, begin)
-            if time == state.now:
-                return time, held
-            if later is None or time <= later:
-                unit = settings.resolution
-                first, end = time // unit * unit, (time + limit) // unit * unit
-                beyond = time > state.now + settings.window
-                if beyond or all(set(held) <= p[2] for p in pieces if p[0] < end and p[1] > first):
-                    return time, held
-                if time > begin:
-                    begin = time
-                    continue
-        if later is None:
-            return None, None
+        later = next_try(state, pieces, job, begin) if may_reserve else None
+        if sum(state.sizes[node] for node in nodes) >= size:
+            is_tested = True
+            time, held = first_time(state, nodes, size)
+            if time is not None:
+                time = max(time, begin)
+                if later is None or time <= later:
+                    unit = settings.resolution
+                    first, end = time // unit * unit, (time + limit) // unit * unit
+                    is_open = all(set(held) <= p[2] for p in pieces if p[0] < end and p[1] > first)
+                    if time == state.now or time > state.now + settings.window or is_open:
+                        return time, held, is_tested
+                    if time > begin:
+                        begin = time
+                        continue
+                elif time == state.now:
+                    return time, held, is_tested
+        if later is None or later >= pieces[-1][1]:
+            return None, None, is_tested
         begin = later
+
+
+def next_try(state, pieces, job, begin):
+    """The end of a piece behind which a node is open that was not open from `begin` to there."""
+    limit, open_so_far = state.jobs[job].limit, state.nodes_of(job)
+    for (first, end, nodes), (_, _, following) in pairwise(pieces):
+        if end <= begin:
+            continue
+        open_so_far = open_so_far & nodes
+        if not following & state.nodes_of(job) <= open_so_far:
+            return end
+        if first > begin + limit:
+            return None
+    return None
 
 
 def first_time(state, nodes, size):

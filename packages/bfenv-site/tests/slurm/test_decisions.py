@@ -116,10 +116,6 @@ def test_its_jobs_are_on_the_nodes_of_the_real_one():
 
 # The moments at which it decides otherwise: what it starts, what the real one started, and why.
 DIFFER = {
-    # The 22nd and the 21st job of the queue start, although bf_max_job_test is 20 and every job
-    # before them reaches the test by the recorded state.
-    ("test20_13", 2284): ([], [36]),
-    ("test20_13", 3100): ([], [40]),
     # The real one left nodes out that two jobs had just ended on.
     ("test20_13", 9171): ([32, 38], [32]),
     # Job 38 was submitted between the record of the queue and the cycle.
@@ -142,3 +138,25 @@ def test_only_jobs_that_reach_slurms_test_count_towards_bf_max_job_test():
     waiting = [(2, 4, 600), (3, 1, 1200), (4, 1, 300)]
     moment = Moment("three", parameters, 4, 0, [(1, 600, [1, 2, 3])], waiting, {})
     assert decide(moment) == {4: {4}}
+
+
+def test_slurm_gives_up_on_a_job_where_reservations_leave_fewer_and_fewer_nodes():
+    """So that job does not count, and the one behind it is looked at.
+
+    Pairs of nodes come free at 100, 200 and 300 s, and jobs 4 to 6 have them reserved from then on;
+    node 7 is free. Six nodes for 150 s are not open from now on. A later try could only find fewer
+    of them, until job 4 ends hours later, which is more than a piece behind those 150 s.
+    """
+    running = [(1, 100, [1, 2]), (2, 200, [3, 4]), (3, 300, [5, 6])]
+    waiting = [(4, 2, 9000), (5, 2, 9000), (6, 2, 9000), (7, 6, 150), (8, 1, 60)]
+    parameters = "bf_interval=1,bf_resolution=1,bf_max_job_test=4,bf_node_space_size=9"
+    assert decide(Moment("fewer", parameters, 7, 0, running, waiting, {})) == {8: {7}}
+
+
+def test_a_cycle_ends_when_its_table_of_the_future_is_full():
+    """The first two jobs have a reservation each, of two records and one; the third job fits."""
+    waiting = [(2, 4, 600), (3, 4, 600), (4, 1, 300)]
+    for records, expected in ((3, {}), (4, {4: {4}})):
+        parameters = f"bf_interval=1,bf_resolution=1,bf_node_space_size={records}"
+        moment = Moment("table", parameters, 4, 0, [(1, 600, [1, 2, 3])], waiting, {})
+        assert decide(moment) == expected, records

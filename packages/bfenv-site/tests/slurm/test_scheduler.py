@@ -22,8 +22,11 @@ def options(draw):
         "sched_interval": draw(st.sampled_from([20, 60])),
     }
     interval, resolution, window, *rest = chosen.values()
+    records = draw(st.sampled_from([2, 3, 4, 6, 500]))
     text = ",".join(f"{name}={value}" for name, value in chosen.items())
-    return text, oracle.Settings(interval, resolution, window * 60, *rest, every_cycle=False)
+    return f"{text},bf_node_space_size={records}", oracle.Settings(
+        interval, resolution, window * 60, *rest, every_cycle=False, records=records
+    )
 
 
 @st.composite
