@@ -13,6 +13,7 @@ from bfenv.core.cluster import FREE, NOW, Cluster, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.jobs import Jobs, Trace, make_trace
+from bfenv.core.kernel import Kernel
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
 from bfenv.parallel.failures import describe_error
@@ -165,12 +166,17 @@ def _probe_repetition(
     if differs:
         yield Fault("unrepeatable", f"{trace.name!r}, seed 0 twice: {differs}")
         return
-    unmonitored = _simulate(policy, trace, 0, on_pass)
-    differs = first_difference(schedule.start, unmonitored.start)
-    if differs and policy.run is not None:
-        yield Fault("two minds", f"{trace.name!r}, `decide` and `run`: {differs}")
-    elif differs:
-        yield Fault("unrepeatable", f"{trace.name!r}, with the monitor and without: {differs}")
+    loops = [policy]
+    if isinstance(policy.run, Kernel):  # without code, `simulate` makes passes by `decide` instead
+        loops.append(replace(policy, run=policy.run.run_uncompiled))
+    for loop in loops:
+        unmonitored = _simulate(loop, trace, 0, on_pass)
+        differs = first_difference(schedule.start, unmonitored.start)
+        if differs and policy.run is not None:
+            yield Fault("two minds", f"{trace.name!r}, `decide` and `run`: {differs}")
+            return
+        if differs:
+            yield Fault("unrepeatable", f"{trace.name!r}, with the monitor and without: {differs}")
 
 
 def _probe_flags(

@@ -17,11 +17,13 @@ from tests.site_log import write_site
 
 def test_all_policies(run):
     """Without --policy, every policy is compared: the best first, those that starve jobs last."""
-    status, out, _ = run("evaluate")
+    status, out, _ = run("evaluate", "-w", "lublin:jobs=300,procs=64,load=1.0")
     assert status == 0
     for policy in bfenv.policies():
         assert re.search(rf"^ ?{re.escape(policy)} ", out, re.M)
-    assert out.index("\n easy ") < out.index("\n easy-sjf ") < out.index("\n fcfs ")
+    assert out.index("\n easy-sjf ") < out.index("\n easy ") < out.index("\n fcfs ")
+    starving = re.findall(r"^ (\S+) .* h\* ", out, re.M)
+    assert starving[0] == "saf" and out.index("\n fcfs ") < out.index("\n saf ")
 
 
 def test_requested_starts(run):

@@ -224,7 +224,7 @@ def test_transformed():
 def test_not_followed():
     """A machine that would ignore outages, and the other event order, refuse a trace with some."""
     trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4, outages=(Outage(10, 20, 4),))
-    with pytest.raises(WorkloadError, match="searches do not"):
+    with pytest.raises(WorkloadError, match="only `bfenv.simulate` follows"):
         new_cluster(trace)
     with pytest.raises(WorkloadError, match="standard event order"):
         bfenv.simulate(trace, "easy", event_order="pyss")

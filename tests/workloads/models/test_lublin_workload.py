@@ -182,6 +182,7 @@ def test_few_jobs(jobs):
     assert len(sud(jobs=jobs, procs=1)) == jobs
 
 
+@pytest.mark.compiled
 def test_table_5():
     """Zotkin, Keleher and Perkovic (2000), Table 5: mean waits if all jobs come at once."""
     for policy, factor, wait in (("fcfs", 1, 46.12e6), ("easy", 1, 28.07e6), ("easy", 2, 26.00e6)):
@@ -190,6 +191,7 @@ def test_table_5():
         assert bfenv.metrics(schedule)["mean_wait"] == pytest.approx(wait, rel=0.02)
 
 
+@pytest.mark.compiled
 def test_table_3():
     """Zotkin, Keleher and Perkovic (2000), Table 3: the mean wait under EASY."""
     schedules = [bfenv.simulate(sud(seed=seed), "easy") for seed in range(5)]

@@ -10,7 +10,8 @@ import yaml
 
 import bfenv
 from bfenv.agents.card import MODELS, read_card
-from bfenv.evaluation.episodes import evaluate_agent, short_length
+from bfenv.evaluation.agent_scores import evaluate_agent
+from bfenv.evaluation.cases import short_length
 from bfenv_judge import hub
 
 WORKLOAD = "lublin:procs=64,jobs=2000,seed=9"
