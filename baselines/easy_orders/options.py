@@ -35,7 +35,6 @@ def easy(
     trial: int | str = 0,
     trial_above: int | str = LONG,
     trial_runs_on: bool = False,
-    keep: str | float | None = None,
     predictor: str | None = None,
     weight: float | None = None,
     shadow_intervals: int | None = None,
@@ -72,13 +71,6 @@ def easy(
         trial_above: Estimate, in seconds or like "12min".
         trial_runs_on: At its end a trial becomes an ordinary run, which is not killed, if all
             waiting jobs fit into the machine beside it.
-        keep: An expression for the number of processors that a job leaves free when it starts, such
-            as "30 * log(estimate / 300)": with fewer it waits, and the reservation of the head is
-            for the time when there is that much room. So wide and long jobs start when little else
-            runs, and short ones find room as they arrive. Negative values count as 0. On an empty
-            machine any job may start, and one past the limit of the guard needs no more than its
-            size. Such jobs may wait long; set a `guard` to limit that. Goes with 0 or 1
-            `reservations`. None keeps nothing free.
         predictor: "recent" plans with predicted runtimes, see `bfenv.knowledge.predictor`. None
             plans with the users' estimates.
         weight: Weight of a second's delay in an aged order, in 1/s; None for the order's own. The
@@ -125,12 +117,9 @@ def easy(
         trial=trial,
         trial_above=trial_above,
         trial_runs_on=trial_runs_on,
-        keep=_check_expression("keep", f"{keep}" if isinstance(keep, int | float) else keep),
     )
-    if keep is not None and options.reservations not in (0, 1):
-        raise PolicyError(f"keep goes with 0 or 1 reservations, got {reservations}")
     is_scored = EXPRESSION in (head_order.code, backfill_order.code)
-    has_more = any(option is not None for option in (guard, backfill_estimate, keep))
+    has_more = guard is not None or backfill_estimate is not None
     scheduling_pass = scored_pass if is_scored or has_more else order_pass
     return Policy(
         name=expression(easy, written | {"trial": trial, "trial_above": trial_above}),
@@ -162,8 +151,6 @@ def _summary(options: Options) -> str:
         parts.append(f"none {options.shadow_intervals} shadow intervals late")
     if options.trial:
         parts.append(f"after a trial of {options.trial} s")
-    if options.keep is not None:
-        parts.append("with processors kept free")
     return ", ".join(parts)
 
 

@@ -1,8 +1,8 @@
 """One scheduling pass of EASY over a queue that is sorted by the name of an order.
 
 Order of the queue x order of the backfill x reservations x lookahead x predictor x shadow intervals
-x trials x processors to keep free. With all of them at their defaults it makes the schedules of
-`bfenv.baselines.easy`, more slowly.
+x trials. With all of them at their defaults it makes the schedules of `bfenv.baselines.easy`, more
+slowly.
 """
 
 import math
@@ -13,11 +13,9 @@ import numpy as np
 import bfenv.core.profile as pr
 import bfenv.knowledge.priorities as p
 from bfenv.core.cluster import (
-    PROCESSORS,
     free,
     now,
     shadow,
-    shadow_of_room,
     start,
     started,
     try_start,
@@ -46,7 +44,6 @@ class Options(NamedTuple):
     trial: int  # seconds; 0 for no trials
     trial_above: int  # seconds
     trial_runs_on: bool
-    keep: str | None
 
 
 class Memory(NamedTuple):
@@ -68,7 +65,6 @@ class Memory(NamedTuple):
     # under a policy without reservations
     trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job
     # gets one, in seconds; and whether it runs on if no waiting job needs its processors
-    keep: np.ndarray  # (n,) float64 processors that a job leaves free when it starts; or (0,)
 
 
 @kernel
@@ -86,7 +82,7 @@ def decide(cluster, jobs, memory):
         count = p.rank(memory.queue, cluster, jobs)
         line = memory.queue.line
     head = 0
-    while head < count and room(cluster, jobs, memory, line[head]) <= free(cluster):
+    while head < count and jobs.size[line[head]] <= free(cluster):
         start_or_try(cluster, jobs, memory.trial, line[head])
         head += 1
     if head < count:
@@ -125,10 +121,7 @@ def _backfill(cluster, jobs, memory, queue):
     predicted = predicted_cluster(cluster, memory.predictor)
     shadow_time, extra_nodes = FOREVER, 0
     if memory.reservations[0] != 0 or memory.head_overdue[0]:
-        need = room(cluster, jobs, memory, queue[0])
-        shadow_time, extra_nodes = shadow_of_room(
-            predicted, jobs, jobs.requested_start[queue[0]], need
-        )
+        shadow_time, extra_nodes = shadow(predicted, jobs, queue[0])
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
     if planned:
         if not any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
@@ -148,23 +141,10 @@ def _backfill(cluster, jobs, memory, queue):
 
 
 @kernel
-def room(cluster, jobs, memory, job):
-    """Return how many processors must be free for a waiting job to start: all of them at most.
-
-    A job that is past the age limit needs no more than its size.
-    """
-    size = jobs.size[job]
-    if len(memory.keep) == 0 or now(cluster) - jobs.submit[job] > memory.queue.age_limit[0]:
-        return size
-    most = float(cluster.state[PROCESSORS] - size)
-    return size + np.int64(math.ceil(min(most, max(0.0, memory.keep[job]))))
-
-
-@kernel
 def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
     """Return whether a waiting job could start without delaying the head, as in EASY."""
     return (
-        room(cluster, jobs, memory, job) <= free(cluster)
+        jobs.size[job] <= free(cluster)
         and cluster.start[job] < 0
         and (
             now(cluster) + _believed_duration(cluster, jobs, memory, job) <= shadow_time
@@ -319,5 +299,4 @@ def new_memory(
         believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
         head_overdue=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above, options.trial_runs_on]),
-        keep=np.full(count if options.keep else 0, np.nan),
     )

@@ -1,4 +1,4 @@
-"""EASY with expressions: orders, believed runtimes, processors to keep free; and the age guard.
+"""EASY with expressions, orders and believed runtimes, and with the age guard.
 
 Before each pass of `order_pass`, the values of the expressions (`bfenv.knowledge.expressions`) and
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
@@ -22,13 +22,12 @@ from bfenv.baselines.easy_orders.order_pass import (
     any_fits,
     let_trials_run_on,
     may_backfill,
-    room,
     start_or_try,
     try_backfill,
 )
 from bfenv.baselines.easy_orders.order_pass import decide as order_pass
 from bfenv.baselines.easy_orders.order_pass import new_memory as new_pass_memory
-from bfenv.core.cluster import finished, free, now, shadow_of_room, waiting
+from bfenv.core.cluster import finished, free, now, shadow, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -44,19 +43,17 @@ class Memory(NamedTuple):
     queue: Scores
     backfill: Scores
     belief: Scores  # the backfill estimate, seconds
-    keep: Scores  # processors that a job leaves free when it starts
     history: h.UserHistory
     guard: AgeGuard
-    uses_expression: np.ndarray  # (4,) bool: for the queue's order, the backfill's, the belief, the
-    # number of processors to keep free
+    uses_expression: np.ndarray  # (3,) bool: for the queue's order, the backfill's, the belief
     uses_history: np.ndarray  # (1,) bool: uses what is known of ended jobs
     counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
     selects: np.ndarray  # (1,) bool: makes passes by `_selection_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
     unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
-    valued: np.ndarray  # (3, 2) int64, of the queue, the backfill and what to keep free, if values
-    # do not change: how many jobs have a value, and the number behind the youngest of them
+    valued: np.ndarray  # (2, 2) int64, of the queue and the backfill, if values do not change: how
+    # many jobs have a value, and the number behind the youngest of them
 
 
 @kernel
@@ -71,9 +68,6 @@ def decide(cluster, jobs, memory):
     if memory.selects[0]:
         _selection_pass(cluster, jobs, memory)
     else:
-        if memory.uses_expression[3] and free(cluster) > 0:
-            h.count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
-            _score_queue(cluster, jobs, memory, memory.keep, memory.easy.keep, memory.valued[2])
         if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
             _score(cluster, jobs, memory)
         order_pass(cluster, jobs, memory.easy)
@@ -132,19 +126,10 @@ def _selection_pass(cluster, jobs, memory):
     if count == 0:
         return
     h.count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
-    if memory.uses_expression[3]:
-        _write_keep(cluster, jobs, memory, memory.fitting[:count])
-        count = _drop(cluster, jobs, memory, count, FOREVER, 0)  # what leaves too few free
-        if count == 0:
-            return
-    head, starts = -1, True
-    while starts:
+    head = _first(cluster, jobs, memory)
+    while head >= 0 and jobs.size[head] <= free(cluster):
+        start_or_try(cluster, jobs, memory.easy.trial, head)
         head = _first(cluster, jobs, memory)
-        starts = head >= 0 and jobs.size[head] <= free(cluster)
-        if starts:  # what the head leaves free is known only of a head that fits
-            starts = room(cluster, jobs, memory.easy, head) <= free(cluster)
-        if starts:
-            start_or_try(cluster, jobs, memory.easy.trial, head)
     if head < 0 or free(cluster) == 0:
         return
     memory.easy.head_overdue[0] = _is_overdue(cluster, jobs, memory, head)
@@ -161,14 +146,6 @@ def _write_fitting(cluster, jobs, memory):
                 memory.fitting[count] = job
                 count += 1
     return count
-
-
-@kernel
-def _write_keep(cluster, jobs, memory, part):
-    """Write how many processors some jobs leave free, if any do."""
-    keep, value = memory.keep, memory.easy.keep
-    if memory.uses_expression[3]:
-        score_jobs(keep.program, keep.columns, memory.history, cluster, jobs, part, value)
 
 
 @kernel
@@ -206,12 +183,9 @@ def _backfill(cluster, jobs, memory, head, count):
     if memory.uses_expression[2]:
         count = _drop(cluster, jobs, memory, count, FOREVER, 0)  # what started left less room
         _believe(cluster, jobs, memory, count)
-    memory.firsts[0] = head
-    _write_keep(cluster, jobs, memory, memory.firsts[:1])
-    need = room(cluster, jobs, memory.easy, head)
     shadow_time, extra_nodes = FOREVER, 0
     if memory.easy.reservations[0] > 0 or memory.easy.head_overdue[0]:
-        shadow_time, extra_nodes = shadow_of_room(cluster, jobs, jobs.requested_start[head], need)
+        shadow_time, extra_nodes = shadow(cluster, jobs, head)
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
         if count > 0:
@@ -243,7 +217,7 @@ def run(cluster, jobs, truth, memory):
 def _expressions(options: Options) -> list[str]:
     orders = options.order, options.backfill
     texts = [order.formula for order in orders if order.code == EXPRESSION]
-    return texts + [text for text in (options.backfill_estimate, options.keep) if text]
+    return [*texts, options.backfill_estimate] if options.backfill_estimate else texts
 
 
 def uses_history(options: Options) -> bool:
@@ -280,8 +254,7 @@ def new_memory(
     queue = new_scores(orders[0].formula if scored[0] else None, jobs, selects)
     backfill = new_scores(orders[1].formula if scored[1] else None, jobs)
     belief = new_scores(options.backfill_estimate, jobs)
-    keep = new_scores(options.keep, jobs)
-    programs = [each.program for each in (queue, backfill, belief, keep)]
+    programs = [each.program for each in (queue, backfill, belief)]
     history = h.new_user_history(jobs)
     if uses_random(options):
         rankings = zip((easy.queue, easy.backfill), orders, strict=True)
@@ -293,15 +266,14 @@ def new_memory(
         queue,
         backfill,
         belief,
-        keep,
         history=history,
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
-        uses_expression=np.array([*scored, believes, options.keep is not None]),
+        uses_expression=np.array([*scored, believes]),
         uses_history=np.array([uses_history(options)]),
         counts=np.logical_or.reduce([program.counts for program in programs]),
         selects=np.array([selects]),
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
         unscored=np.empty(len(jobs.submit), dtype=np.int64),
-        valued=np.zeros((3, 2), dtype=np.int64),
+        valued=np.zeros((2, 2), dtype=np.int64),
     )

@@ -181,12 +181,7 @@ def shadow(cluster, jobs, head):
         * `extra` (int): Processors free then beyond the job's need; all jobs expected to end at
           that time count.
     """
-    return shadow_of_room(cluster, jobs, jobs.requested_start[head], jobs.size[head])
-
-
-@kernel
-def shadow_of_room(cluster, jobs, requested_start, need):
-    """Compute what `shadow` does for a head that starts once `need` processors are free."""
+    requested_start, need = jobs.requested_start[head], jobs.size[head]
     available = free(cluster)
     runs = running(cluster)
     ends = expected_ends(cluster)

@@ -1,4 +1,4 @@
-"""EASY with guard, believed runtimes, trials and kept processors: against plain Python, by hand."""
+"""EASY with guard, believed runtimes and trials: against plain Python, by hand."""
 
 from dataclasses import replace
 
@@ -47,16 +47,6 @@ BELIEFS = {
         7200 * job["user_running"] + 1800 * job["user_queued"]
     ),
 }
-KEEPS = {
-    "2": lambda job: 2,
-    "estimate / 7200 - size": lambda job: job["estimate"] / 7200 - job["size"],
-    "3 - wait / 3600 - user_queued": lambda job: 3 - job["wait"] / 3600 - job["user_queued"],
-    "same_size_runtime / 5000 + user_running": lambda job: (
-        job["same_size_runtime"] / 5000 + job["user_running"]
-    ),
-    "processors / 4 - wait / 3600": lambda job: job["processors"] / 4 - job["wait"] / 3600,
-    "3 * min(1, 40000 / age_limit)": lambda job: 3 * min(1, 40000 / job["age_limit"]),
-}
 
 
 def requests(trace):
@@ -71,14 +61,13 @@ def requests(trace):
     scale=st.sampled_from(sorted(GUARDS)),
     belief=st.sampled_from([None, *BELIEFS]),
     trial=st.sampled_from([0, HOUR, 2 * HOUR]),
-    keep=st.sampled_from([None, None, *KEEPS]),
     reservations=st.sampled_from([0, 1]),
     runs_on=st.booleans(),
     sorts=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
 def test_all_options_equal_the_slow_version(
-    trace, order, guard, scale, belief, trial, keep, reservations, runs_on, sorts
+    trace, order, guard, scale, belief, trial, reservations, runs_on, sorts
 ):
     """Any combination makes the schedule of plain Python, whether or not the queue is sorted."""
     trace = stretched(trace, HOUR)
@@ -90,7 +79,6 @@ def test_all_options_equal_the_slow_version(
         trial=trial,
         trial_above=2 * HOUR,
         trial_runs_on=runs_on,
-        keep=keep,
         reservations=reservations,
         lookahead=10**6 if sorts else None,
     )
@@ -103,7 +91,6 @@ def test_all_options_equal_the_slow_version(
         belief=BELIEFS.get(belief),
         trial=trial,
         above=2 * HOUR,
-        keep=KEEPS.get(keep),
         reservations=reservations,
         runs_on=runs_on,
     )
@@ -210,17 +197,6 @@ def by_hand(policy, *jobs):
     submit, size, runtime = zip(*jobs, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 3, estimate=runtime)
     return bfenv.simulate(trace, policy).check().start.tolist()
-
-
-def test_keep_leaves_room():
-    """A long job waits until it leaves a processor free, on which short ones run as they come."""
-    #  P                    P
-    #  3 |22222222233       3 |.33
-    #  2 |111111111         2 |111111111
-    #  1 |000000000         1 |000000000222222222
-    jobs = (0, 1, 9), (0, 1, 9), (0, 1, 9), (1, 1, 2)
-    assert by_hand("easy", *jobs) == [0, 0, 0, 9]
-    assert by_hand(easy(keep="estimate > 5"), *jobs) == [0, 0, 9, 1]
 
 
 def test_many_orders(crowd):

@@ -80,7 +80,7 @@ def test_random_numbers(crowd, expression, order):
     for guarantees in (True, False):
         twins = (conservative(text, guarantees) for text in (expression, order))
         assert len(seeded(crowd, *twins)) == 1
-    assert easy(expression).stochastic and easy("fcfs", keep="4 * random").stochastic
+    assert easy(expression).stochastic and easy("fcfs", backfill_estimate="4 * random").stochastic
     assert len(seeded(crowd, easy("estimate * random"), easy("estimate"))) == 2
 
 

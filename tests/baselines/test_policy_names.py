@@ -105,7 +105,6 @@ WRONG = [
     (easy, "backfill_estimate", ["predictio", 3]),
     (easy, "trial", [0.5, "soon"]),
     (easy, "trial_above", [-1]),
-    (easy, "keep", ["sise", (1, 2)]),
     (conservative, "order", ["alphabetical"]),
     (conservative, "guarantees", ["yes"]),
     (conservative, "weight", [1.0]),
@@ -142,10 +141,3 @@ def test_a_weight_is_a_positive_number(weight):
     """Of an aged order, the weight is named if it is none."""
     with pytest.raises(PolicyError, match="weight"):
         conservative("aged-sjf", weight=weight)
-
-
-@pytest.mark.parametrize("reservations", [2, "all"])
-def test_options_that_do_not_go_together(reservations):
-    """To keep processors free goes with one reservation at most."""
-    with pytest.raises(PolicyError, match=f"keep goes with 0 or 1 res.*, got {reservations}"):
-        easy("sjf", keep="2", reservations=reservations)

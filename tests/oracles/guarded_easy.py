@@ -1,10 +1,10 @@
-"""Slow, plain EASY with an order by quantities, a guard, believed runtimes, trials, a `keep`.
+"""Slow, plain EASY with an order by quantities, a guard, believed runtimes and trials.
 
 Everything is sorted and summed from scratch in every pass. A job is a dict of `user_history`'s
 requests with its `runtime`; times are seconds.
 """
 
-from math import ceil, sqrt
+from math import sqrt
 
 from tests.oracles.user_history import quantities
 
@@ -96,14 +96,13 @@ class Alongside:
 
 
 class Simulation:
-    """One run; `order`, `belief` and `keep` are functions of a job's quantities."""
+    """One run; `order` and `belief` are functions of a job's quantities."""
 
     def __init__(self, jobs, processors, order, *, guard=None, scale="corrected_easy", belief=None,
-                 trial=0, above=0, keep=None, reservations=1,
-                 runs_on=False):  # fmt: skip
+                 trial=0, above=0, reservations=1, runs_on=False):  # fmt: skip
         self.jobs, self.processors, self.order = jobs, processors, order
         self.guard, self.scale, self.belief = guard, scale, belief
-        self.trial, self.above, self.keep = trial, above, keep
+        self.trial, self.above = trial, above
         self.reservations, self.runs_on = reservations, runs_on  # reservations: 0 or 1
         self.now, self.submitted, self.queue = 0, 0, []
         self.runs = {}  # job: (start, latest end)
@@ -215,12 +214,7 @@ class Simulation:
             believed = {
                 job: max(1, min(believed[job], self.belief(self.known(job)))) for job in line
             }
-        room = {job: self.jobs[job]["size"] for job in line}
-        if self.keep:
-            for job in others:
-                kept = max(0, ceil(self.keep(self.known(job))))
-                room[job] = min(self.processors, room[job] + kept)
-        while line and room[line[0]] <= self.free():
+        while line and self.jobs[line[0]]["size"] <= self.free():
             self.launch(line.pop(0))
         if not line:
             return
@@ -228,10 +222,10 @@ class Simulation:
         runs = [(latest, self.jobs[job]["size"]) for job, (_, latest) in self.runs.items()]
         until, extra = float("inf"), 0
         if self.reservations or head in late:
-            until, extra = shadow(self.now, self.free(), room[head], runs)
+            until, extra = shadow(self.now, self.free(), self.jobs[head]["size"], runs)
         for job in line[1:]:
             size = self.jobs[job]["size"]
-            if room[job] > self.free():
+            if size > self.free():
                 continue
             duration = self.jobs[job]["estimate"] if head in late else believed[job]
             if self.takes_trial(job):

@@ -75,7 +75,7 @@ REMEMBERING = (
     "easy++",
     "easy-speculative",
     "easy-unicef",
-    "easy(keep='processors / 8 * tried')",
+    "easy(backfill_estimate='likely_runtime')",
     "easy(order='likely_runtime', guard=1.5)",
     "easy(order='-expansion', guard=1.2)",
     "multiqueue",

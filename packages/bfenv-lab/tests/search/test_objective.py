@@ -108,8 +108,9 @@ def test_trials() -> None:
 
 def test_expressions() -> None:
     """Ranges may stand within an expression."""
-    template = read_template("keep='{0.4:1.6} * size'")
-    assert template.policy("size", (0.5,)) == "easy(order='size', keep='0.8 * size')"
+    template = read_template("backfill_estimate='{0.4:1.6} * prediction'")
+    expected = "easy(order='size', backfill_estimate='0.8 * prediction')"
+    assert template.policy("size", (0.5,)) == expected
 
 
 @pytest.mark.parametrize(
