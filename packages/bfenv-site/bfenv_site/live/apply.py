@@ -55,6 +55,7 @@ from bfenv_site.live.live_queue import (
     nodes_of,
     number_of,
     snapshot_of,
+    without_old_reasons,
 )
 
 TIMEOUT = 120  # seconds for an answer of Slurm
@@ -231,7 +232,9 @@ class _Work:
         """Make a cycle; return the partitions, and the new Nice of each job that needs another."""
         snapshot, sizes = self.read_queue(), Counter[str]()
         text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
-        for node in nodes_of("sinfo", text.splitlines()):
+        nodes = nodes_of("sinfo", text.splitlines())
+        snapshot = without_old_reasons(snapshot, nodes)
+        for node in nodes:
             sizes.update(dict.fromkeys(node.partitions, node.size * (not node.is_lost)))
         if absent := set(self.only).difference(sizes):
             raise BfenvError(f"sinfo lists no partition {min(absent)}")

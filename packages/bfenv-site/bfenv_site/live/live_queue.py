@@ -79,6 +79,7 @@ class Entry(NamedTuple):
     nice: int = 0
     end: int = -1  # -1 if it has not ended
     most_tasks: int = 0  # of the array that may run at once; 0 for no limit
+    misses: str = ""  # the nodes that the reason names as not available, as Slurm lists them
 
     @property
     def array(self) -> str:
@@ -163,7 +164,8 @@ def _snapshot(
             entries += [entry] * free
             apart += [entry._replace(reason=rs.ARRAY_LIMIT)] * (count - free)
         elif reason:
-            apart += [entry._replace(reason=reason)] * count
+            misses = rs.unavailable_nodes(entry.reason) if entry.priority else ""
+            apart += [entry._replace(reason=reason, misses=misses)] * count
         else:
             entries += [entry] * count
     return Snapshot(last, entries, apart, ended, has_clock)
@@ -275,6 +277,9 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
         raise WorkloadError(f"{path}: job {name:.40} has no number of cpus")
     runs, string = state in RUNS, str(job.get("array_task_string") or "")
     reason = rs.HELD if job.get("hold") else str(job.get("state_reason") or "")
+    description = str(job.get("state_description") or "")
+    if rs.unavailable_nodes(description):  # the nodes are not in the reason
+        reason = reason if job.get("hold") else description
     reason = rs.SUSPENDED if state == rs.SUSPENDED else reason
     limit = job.get("time_limit")
     is_endless = isinstance(limit, dict) and bool(limit.get("infinite"))
@@ -408,7 +413,7 @@ def forecaster_of_queue(
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
         processors = trace.processors
     check_integer("processors", processors, 1, LARGEST)
-    snapshot, notes = _at(snapshot, at, squeue)
+    snapshot, notes = _at(without_old_reasons(snapshot, every), at, squeue)
     fitting, left_out = on_nodes(snapshot.entries, every, processors)
     left_out = [*snapshot.apart, *left_out]
     reasons = Counter(entry.reason for entry in left_out)
@@ -528,6 +533,24 @@ def _partition_note(policy: Competitor, nodes: list[Node]) -> list[str]:
     if len(sets) < 2 or knows_partitions(policy):
         return []
     return [f"{policy.name} knows no partitions: in its futures, jobs run on any node"]
+
+
+def without_old_reasons(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
+    """Return a queue in which no job waits for nodes that take jobs again.
+
+    Slurm keeps the reason ReqNodeNotAvail of a job after the nodes that it names have come back,
+    until the main scheduler looks at the job. Such a job waits for processors.
+    """
+    up = {node.name for node in nodes if node.is_up}
+    are_up = {
+        misses: set(expand_names("squeue", misses)) <= up
+        for misses in {entry.misses for entry in snapshot.apart if entry.misses}
+    }
+    entries = [*snapshot.entries]
+    apart = []
+    for entry in snapshot.apart:
+        (entries if are_up.get(entry.misses) else apart).append(entry)
+    return snapshot._replace(entries=entries, apart=apart)
 
 
 def on_nodes(

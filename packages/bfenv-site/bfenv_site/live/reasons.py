@@ -16,6 +16,8 @@ WAITS_FOR_PROCESSORS = frozenset(
 # What `squeue` prints in place of Resources if some nodes are down: a description
 DESCRIBED = re.compile(r"nodes[ _]required[ _]for[ _]job[ _]are[ _]", re.IGNORECASE)
 MAINTENANCE = re.compile(r"reqnodenotavail.*reserved[ _]for[ _]maintenance", re.IGNORECASE)
+# Slurm names the nodes that it misses: "ReqNodeNotAvail, UnavailableNodes:n[1-4]"
+UNAVAILABLE = re.compile(r"unavailable[ _]?nodes:\s*([^\s()]+)", re.IGNORECASE)
 ARRAY_LIMIT = "JobArrayTaskLimit"
 HELD = "JobHeld"  # the priority is 0, whatever the reason says
 SUSPENDED = "SUSPENDED"  # has a place on its nodes, but others may use its processors
@@ -39,3 +41,12 @@ def is_for_processors(text: str) -> bool:
 def is_maintenance(text: str) -> bool:
     """Tell whether a job waits because it would run into a maintenance window."""
     return MAINTENANCE.search(text) is not None
+
+
+def unavailable_nodes(text: str) -> str:
+    """Return the list of nodes that a reason misses, as Slurm writes it; "" if it names none.
+
+    Slurm does not take such a reason back when the nodes answer again.
+    """
+    match = UNAVAILABLE.search(text)
+    return match[1].rstrip(",") if match else ""

@@ -364,6 +364,15 @@ def test_partitions_and_held_jobs(fake, run):
         run(partitions=["man"])
 
 
+def test_a_reason_that_is_out_of_date(fake, run):
+    """Node n1 takes jobs and n3 is down: job 2 waits for processors, and job 3 does not."""
+    fake.submit("1", 5)
+    fake.submit("2", 3, reason="ReqNodeNotAvail, UnavailableNodes:n1")
+    fake.submit("3", 1, reason="ReqNodeNotAvail, UnavailableNodes:n[1,3]")
+    cycle = next(event for event in run(cycles=1) if event["event"] == "cycle")
+    assert cycle["wanted"] == ["2", "1"] and cycle["left_out"] == {"ReqNodeNotAvail": 1}
+
+
 def test_a_held_job_keeps_its_lift(fake, run):
     """A new Nice would release it. Its lift is given back later, even if it was requeued."""
     fake.submit("1", 30)

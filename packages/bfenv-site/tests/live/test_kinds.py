@@ -190,7 +190,8 @@ OTHERS = {
     "JobHeldAdmin": "JobHeldAdmin",
     "BeginTime": "BeginTime",
     "AReasonOfALaterSlurm": "AReasonOfALaterSlurm",
-    "ReqNodeNotAvail, UnavailableNodes:n[1-2]": "ReqNodeNotAvail",
+    "ReqNodeNotAvail, UnavailableNodes:n[2-3]": "ReqNodeNotAvail",
+    "ReqNodeNotAvail, UnavailableNodes:": "ReqNodeNotAvail",
     "(ReqNodeNotAvail, Reserved for maintenance)": "ReqNodeNotAvail",
 }
 
@@ -204,6 +205,16 @@ def test_jobs_that_wait_for_something_else_are_left_out_by_name(ask, reason):
     assert forecaster.waiting().plan.tolist() == [3000]
     with pytest.raises(BfenvError, match=f"job 2 has no forecast, because of {OTHERS[reason]}"):
         forecaster.waiting(["2"])
+
+
+def test_a_reason_that_names_nodes_which_take_jobs_again_is_out_of_date(ask):
+    """Slurm leaves it there, after a restart of slurmctld for one."""
+    reason = "ReqNodeNotAvail, UnavailableNodes:n[1-2]"
+    jobs = [runs("1", "n1"), job("2", reason=reason), job("3", reason=reason, priority=0)]
+    forecaster = ask(jobs, ["n1|allocated", "n2|idle"])
+    assert left_out(forecaster) == {"ReqNodeNotAvail": 1}
+    assert forecaster.waiting().job == ("2",)
+    assert left_out(ask(jobs, ["n1|allocated", "n2|down*"])) == {"ReqNodeNotAvail": 2}
 
 
 @pytest.mark.parametrize("reason", WAITING)

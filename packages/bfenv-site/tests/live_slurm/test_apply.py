@@ -37,9 +37,11 @@ def slurm(folder, priority):
     with daemons(folder, NODES):
         submit(folder, 20, 900)
         wait_until(lambda: not waiting())
-        yield
-        subprocess.run(["scancel", "--user", "root"], check=True)
-        time.sleep(2)
+        try:
+            yield
+        finally:  # else job 1 would outlive the daemons
+            subprocess.run(["scancel", "--user", "root"], check=True)
+            time.sleep(2)
 
 
 def submit(folder, limit, seconds=1, *options):
