@@ -40,9 +40,10 @@ compiled: .venv/test  ## the engine, the policies and the environment, with kern
 		tests/baselines/test_contract.py tests/envs/test_backfill.py tests/envs/test_threads.py \
 		tests/envs/test_reward.py tests/envs/test_sb3.py
 
-thorough: .venv/all  ## every test of all four, with all examples; half an hour on two cores
+thorough: .venv/all  ## every test of all four, with all examples, then those of kernels as `make bounds` runs them; an hour on two cores
 	$(PYTEST) --hypothesis-profile thorough tests
 	for package in $(PACKAGES); do $(PYTEST) --hypothesis-profile thorough $$package/tests || exit 1; done
+	$(MAKE) bounds
 
 sample: .venv/test  ## some of what only `make thorough` runs, others for each SEED
 	BFENV_COMPILE=now $(BIN)/python -m pytest -n $(WORKERS) -q -m thorough \

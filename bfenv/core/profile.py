@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import expected_ends, free, now, running
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
@@ -24,6 +25,8 @@ NEAR = 8  # steps that are counted at once, and to either side of a guess where 
 
 
 TOO_SMALL = "the profile is full: give new_profile more running jobs or reservations"
+NO_TIME = "a reservation must end after its begin, and after that of the profile"
+TOO_LARGE = "a reservation must not be larger than the machine"
 
 
 class Profile(NamedTuple):
@@ -40,7 +43,12 @@ def new_profile(running: int, reservations: int) -> Profile:
     Args:
         running: Most running jobs that it must hold.
         reservations: Most reservations that it must hold.
+
+    Raises:
+        BfenvError: If one of them is not an integer >= 0.
     """
+    running = check_integer("running", running, 0)
+    reservations = check_integer("reservations", reservations, 0)
     steps = 6 + running + 2 * reservations  # a reservation adds two, a running job one, a move four
     return Profile(
         np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)
@@ -209,12 +217,19 @@ def place(profile, size, duration, earliest):
     """Reserve processors at the anchor point, and return it, in seconds.
 
     Raises:
-        ValueError: If the profile has no room for another reservation.
+        ValueError: If the profile has no room for another reservation, the duration is below 1, or
+            the machine has fewer processors.
     """
     _make_room(profile, 2)
     steps = profile.steps[0]
-    first = step = step_at(profile, earliest)
-    anchor = earliest
+    if duration < 1:
+        raise ValueError(NO_TIME)
+    if size > profile.free[steps - 1]:
+        raise ValueError(TOO_LARGE)
+    if steps == len(profile.time):
+        raise ValueError(TOO_SMALL)
+    anchor = max(earliest, profile.time[0])
+    first = step = step_at(profile, anchor)
     while step < steps and profile.time[step] < anchor + duration:
         is_full = profile.free[step] < size
         step += 1
@@ -232,8 +247,11 @@ def reserve(profile, size, begin, end):
     Steps that become equal are joined: they would fill a profile that is kept.
 
     Raises:
-        ValueError: If the profile has no room for another reservation.
+        ValueError: If the profile has no room for another reservation, or `end` is not after
+            `begin` and the begin of the profile.
     """
+    if end <= max(begin, profile.time[0]):
+        raise ValueError(NO_TIME)
     _make_room(profile, 2)
     first = step_at(profile, begin)
     last = step_from(profile, end)

@@ -30,22 +30,46 @@ def new_groups(most: int) -> Groups:
     return Groups(np.zeros(chains, dtype=np.int64), np.zeros((most + 1, 4), dtype=np.int64))
 
 
+FULL = "there are more groups than the table was made for"
+
+
 @kernel
 def group_of(groups, kind, first, second):
-    """Return the number of the group of two integers, from 1; a new group gets the next number."""
+    """Return the number of the group of two integers, from 1; a new group gets the next number.
+
+    Raises ValueError if the table is full.
+    """
+    number = find_group(groups, kind, first, second)
+    if number > 0:
+        return number
     chain, found = groups.chain, groups.found
     first = KINDS * first + kind
-    mixed = first * FACTORS[0] + second * FACTORS[1]
-    place = (mixed ^ (mixed >> 29)) & (len(chain) - 1)
-    row = chain[place]
-    while row > 0:
-        if found[row, FIRST] == first and found[row, SECOND] == second:
-            return found[row, NUMBER]
-        row = found[row, NEXT]
-    found[0, 0] += 1
+    place = _chain_of(chain, first, second)
+    row = found[0, 0] + 1
+    if row == len(found):
+        raise ValueError(FULL)
+    found[0, 0] = row
     found[0, 1 + kind] += 1
-    row = found[0, 0]
     found[row, NEXT], chain[place] = chain[place], row
     found[row, FIRST], found[row, SECOND] = first, second
     found[row, NUMBER] = found[0, 1 + kind]
     return found[row, NUMBER]
+
+
+@kernel
+def find_group(groups, kind, first, second):
+    """Return the number of the group of two integers; 0 for a group that is new."""
+    chain, found = groups.chain, groups.found
+    first = KINDS * first + kind
+    row = chain[_chain_of(chain, first, second)]
+    while row > 0:
+        if found[row, FIRST] == first and found[row, SECOND] == second:
+            return found[row, NUMBER]
+        row = found[row, NEXT]
+    return 0
+
+
+@kernel
+def _chain_of(chain, first, second):
+    mixed = first * FACTORS[0] + second * FACTORS[1]
+    return (mixed ^ (mixed >> 29)) & (len(chain) - 1)

@@ -28,9 +28,10 @@ import numpy as np
 
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import NEXT_JOB, NOW, Cluster
+from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.knowledge.groups import Groups, group_of, new_groups
+from bfenv.knowledge.groups import Groups, find_group, group_of, new_groups
 
 GROUP_JOBS, USER_JOBS, ALL_JOBS = 8, 32, 256
 CAUTION = 4.0  # jobs
@@ -141,9 +142,17 @@ def sample_runtimes(
         (futures, k) int64 seconds, above `known`, at most the estimate.
 
     Raises:
-        BfenvError: If `futures` is not an integer >= 1.
+        BfenvError: If `futures` is not an integer >= 1, there is no such job, its user is not in
+            the history, or there is not one value of `known` for each.
     """
     count = check_integer("futures", futures, 1)
+    chosen, known = np.asarray(chosen, dtype=np.int64), np.asarray(known, dtype=np.int64)
+    if known.shape != chosen.shape or chosen.ndim != 1:
+        raise BfenvError(f"known must be {len(chosen)} times, one per job, got {known.shape}")
+    if ((chosen < 0) | (chosen >= len(jobs.submit))).any():
+        raise BfenvError(f"chosen must be jobs from 0 to {len(jobs.submit) - 1}, got {chosen}")
+    if jobs.user[chosen].max(initial=-1) >= len(history.user_ended):
+        raise BfenvError(f"the history has users up to {len(history.user_ended) - 1}")
     strata = np.broadcast_to(np.arange(count), (len(chosen), count))
     uniform = (generator.permuted(strata, axis=1) + generator.random(strata.shape)) / count
     samples = np.empty((count, len(chosen)), dtype=np.int64)
@@ -161,7 +170,7 @@ def _sample(history, jobs, chosen, known, uniform, room, samples):
         user, estimate = jobs.user[job], jobs.estimate[job]
         count, chance = 0, 1.0
         if user >= 0:
-            group = group_of(history.groups, 0, user, estimate)
+            group = find_group(history.groups, 0, user, estimate)  # no job of group 0 has ended
             count, chance = _add_level(
                 history.group_share[group], history.group_ended[group],
                 estimate, least, room, count, chance,

@@ -1,4 +1,7 @@
-"""What tests of policies as agents share: a crowded workload, and an agent that notes its plans."""
+"""What tests of policies as agents share: a crowded workload, and an agent that notes its plans.
+
+Uncompiled, environments and policies work on strict arrays, so that no index leaves its array.
+"""
 
 from functools import cache
 
@@ -9,13 +12,15 @@ from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import NOW
 from bfenv.core.jobs import FOREVER
 from bfenv.envs.backfill import BackfillEnv
+from tests.conftest import COMPILED
+from tests.strict_arrays import strict, strict_environment
 
 
 @cache
-def workload():
-    """70 jobs on 16 processors, crowded, of four users."""
-    trace = bfenv.load_workload("lublin", procs=16, jobs=300, load=1.4, seed=3)[100:170]
-    jobs, users = trace.jobs, np.random.default_rng(2026).integers(0, 4, 70)
+def workload(count=70):
+    """70 jobs on 16 processors, crowded, of four users; fewer for tests of many policies."""
+    trace = bfenv.load_workload("lublin", procs=16, jobs=300, load=1.4, seed=3)[100 : 100 + count]
+    jobs, users = trace.jobs, np.random.default_rng(2026).integers(0, 4, count)
     times = jobs.submit, jobs.size, trace.runtime, trace.processors
     return bfenv.make_trace(*times, estimate=jobs.estimate, user=users)
 
@@ -27,6 +32,10 @@ class Watched(PolicyAgent):
         super().__init__(policy, env, seed=7)
         self.planned = set()
 
+    def _new_memory(self, handle):
+        memory = super()._new_memory(handle)
+        return memory if COMPILED else strict(memory)
+
     def _plan(self, i, handle):
         super()._plan(i, handle)
         time = int(handle.cluster.state[NOW])
@@ -36,6 +45,8 @@ class Watched(PolicyAgent):
 def play(policy, env, seed=0):
     """Play an episode with legal actions; return the agent and the last info."""
     agent = Watched(policy, env)
+    if not COMPILED:
+        strict_environment(env)
     observation, info = env.reset(seed=seed)
     over = False
     while not over:
@@ -47,20 +58,23 @@ def play(policy, env, seed=0):
     return agent, info
 
 
-def check_free(policy):
+def check_free(policy, count=70):
     """Where all is allowed, each job starts when it does under `simulate`, and none is replaced."""
-    free = {"reservations": 0, "guard": None, "idle": "every_pass", "window": len(workload())}
-    env = BackfillEnv(workload(), split="all", episode_jobs=None, warmup_jobs=0, **free)
+    trace = workload(count)
+    free = {"reservations": 0, "guard": None, "idle": "every_pass", "window": count}
+    env = BackfillEnv(trace, split="all", episode_jobs=None, warmup_jobs=0, **free)
     agent, info = play(policy, env)
-    assert env.cluster.start.tolist() == bfenv.simulate(workload(), policy, 7).start.tolist()
+    assert env.cluster.start.tolist() == bfenv.simulate(trace, policy, 7).start.tolist()
     assert agent.replaced_actions == info["forced_starts"] == 0
 
 
-def check_default(policy):
+def check_default(policy, count=70):
     """By default, each planned start that is not made counts as replaced, and each other start."""
-    env = BackfillEnv(workload(), split="all", episode_jobs=40, warmup_jobs=20, window=16)
+    trace = workload(count)
+    episode = {"episode_jobs": 4 * count // 7, "warmup_jobs": 2 * count // 7}
+    env = BackfillEnv(trace, split="all", window=16, **episode)
     agent, info = play(policy, env)
-    begin, end = workload().jobs.submit[env.episode_jobs.start], info["now"]
+    begin, end = trace.jobs.submit[env.episode_jobs.start], info["now"]
     started = {(job, time) for job, time in enumerate(env.cluster.start.tolist())}
     lost = {(job, time) for job, time in agent.planned - started if time < end}
     others = {(job, time) for job, time in started - agent.planned if begin <= time < FOREVER}

@@ -1,6 +1,6 @@
 """Every policy acts in the environment, whatever the settings: no index leaves its array.
 
-Uncompiled, numpy finds an index beyond the end; `make bounds` compiles with a check of every index.
+Uncompiled, strict arrays refuse such an index; `make bounds` compiles with a check of every index.
 """
 
 import pytest
@@ -8,22 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfenv import baselines
+from bfenv.baselines.registry import FAMILIES
 from bfenv.envs.backfill import BackfillEnv
 from tests.agents.acting import check_default, check_free, play, workload
+from tests.drawn_policies import drawn_policies
 
-# Policies of every family with options that the registered ones do not have
-VARIANTS = (
-    "queue(order=size*estimate)", "easy(order=saf,reservations=2,lookahead=3)",
-    "easy(order=sjf,backfill=saf,reservations=all)", "easy(order=-wait/likely_runtime)",
-    "easy(guard=1.2)", "easy(guard=0.9,guard_scale=backlog)",
-    "easy(guard=1.1,guard_scale=corrected_easy)",
-    "easy(order=lxf,guard=0.9,guard_scale=scaled_backlog)", "easy(backfill_estimate=prediction)",
-    "conservative(order=lxf)", "conservative(order=saf,guarantees=False)", "cons-rs(iterations=4)",
-    "los(lookahead=4,counts=fitting)", "selective(threshold=1.5)", "slack(seconds=600)",
-    "relaxed(factor=0.4)",
-)  # fmt: skip
 REGISTERED = [name for name, policy in baselines.ALL.items() if not policy.trials]
-every_policy = pytest.mark.parametrize("policy", [*REGISTERED, *VARIANTS])
+every_policy = pytest.mark.parametrize("policy", REGISTERED)
+every_family = pytest.mark.parametrize("family", FAMILIES)
+FEW = 24  # jobs
 SETTINGS = {
     "window": [1, 2, 5, 16, 64],
     "window_order": ["mixed", "oldest", "saf"],
@@ -31,8 +24,8 @@ SETTINGS = {
     "idle": ["never", "allowed", "every_pass"],
     "guard": [None, 1e-4, 0.9],
     "guard_scale": ["backlog", "scaled_backlog"],
-    "warmup_jobs": [0, 25],
-    "max_episode_steps": [None, 20],
+    "warmup_jobs": [0, 8],
+    "max_episode_steps": [None, 10],
 }
 DRAWN = st.fixed_dictionaries({name: st.sampled_from(SETTINGS[name]) for name in SETTINGS})
 
@@ -43,10 +36,31 @@ def test_free(policy):
     check_free(policy)
 
 
+@every_family
+@given(data=st.data())
+@settings(max_examples=30)
+def test_free_options(family, data):
+    """The same holds of every family with drawn options."""
+    check_free(data.draw(drawn_policies(family, trials=False)), FEW)
+
+
 @every_policy
 def test_default(policy):
     """By default, each planned start that is not made counts as replaced, and each other start."""
     check_default(policy)
+
+
+@every_family
+@given(data=st.data())
+@settings(max_examples=30)
+def test_default_options(family, data):
+    """The same holds of every family with drawn options."""
+    check_default(data.draw(drawn_policies(family, trials=False)), FEW)
+
+
+def check_settings(policy, drawn, seed):
+    """Under drawn settings, a policy chooses legal actions."""
+    play(policy, BackfillEnv(workload(FEW), split="all", episode_jobs=12, **drawn), seed)
 
 
 @every_policy
@@ -54,5 +68,12 @@ def test_default(policy):
 @settings(max_examples=10)
 def test_settings(policy, drawn, seed):
     """Under drawn settings it chooses legal actions."""
-    env = BackfillEnv(workload(), split="all", episode_jobs=40, **drawn)
-    play(policy, env, seed)
+    check_settings(policy, drawn, seed)
+
+
+@every_family
+@given(data=st.data(), drawn=DRAWN, seed=st.integers(0, 3))
+@settings(max_examples=30)
+def test_settings_and_options(family, data, drawn, seed):
+    """So does every family with drawn options."""
+    check_settings(data.draw(drawn_policies(family, trials=False)), drawn, seed)

@@ -7,11 +7,15 @@ from hypothesis import strategies as st
 
 import bfenv.core.profile as p
 from bfenv.core.cluster import expected_ends, running, shadow, start
+from bfenv.core.errors import BfenvError
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import make_trace
+from tests.conftest import COMPILED
 from tests.oracles import machine as naive
+from tests.strict_arrays import strict as strict_arrays
 
 PROCESSORS = 6
+strict = (lambda profile: profile) if COMPILED else strict_arrays
 
 
 @st.composite
@@ -254,4 +258,44 @@ def test_before_the_profile():
     profile.time[0], profile.free[0] = 100, 4
     p.reserve(profile, 1, -50, 120)
     assert p.fits(profile, 3, 110, -7) and not p.fits(profile, 4, 110, -7)
-    assert profile.free[: profile.steps[0]].tolist() == [3, 4]
+    assert levels(profile) == {100: 3, 120: 4}
+    assert p.place(profile, 3, 30, -7) == 100
+    assert levels(profile) == {100: 0, 120: 1, 130: 4}
+
+
+def reserved(*reservation):
+    """Reserve in a profile of four processors from 100 s on, in which steps are left."""
+    profile = strict(p.new_profile(running=0, reservations=2))
+    profile.time[0], profile.free[0] = 100, 4
+    p.reserve(profile, 1, 120, 140)
+    before = levels(profile)
+    with pytest.raises(ValueError) as error:
+        if len(reservation) == 3:
+            p.reserve(profile, *reservation)
+        else:
+            p.place(profile, *reservation, 0)
+    assert levels(profile) == before
+    return str(error.value)
+
+
+def test_impossible_reservations():
+    """A reservation of no length, in the past, or of too many processors is refused."""
+    for times in ((150, 150), (150, 120), (0, 100), (150, -10)):
+        assert reserved(1, *times) == p.NO_TIME
+    assert reserved(1, 0) == reserved(1, -5) == p.NO_TIME
+    assert reserved(5, 10) == p.TOO_LARGE
+    for capacity in ((-10, 0), (0, -1), (0, 0.5)):
+        with pytest.raises(BfenvError, match="must be an integer >= 0"):
+            p.new_profile(*capacity)
+
+
+def test_no_room_to_place():
+    """A full profile refuses a reservation at the anchor point as well."""
+    profile = strict(p.new_profile(running=0, reservations=0))
+    profile.time[0], profile.free[0] = 0, 4
+    with pytest.raises(ValueError, match="the profile is full"):
+        for begin in range(10, 1000, 10):
+            p.place(profile, 1, 5, begin)
+    assert (
+        list(levels(profile)) == sorted(levels(profile)) and len(levels(profile)) == profile.steps
+    )

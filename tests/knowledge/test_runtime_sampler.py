@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import bfenv
 import bfenv.knowledge.runtime_sampler as rs
 from bfenv.core.cluster import finished, may_start, now, running, start, try_start, waiting
+from bfenv.core.errors import BfenvError
 from bfenv.core.policy import Policy
+from bfenv.knowledge import groups as gr
 from tests.conftest import small_traces
 from tests.oracles import runtime_sampler as oracle
 
@@ -180,3 +182,39 @@ def test_a_wrong_number_of_futures_is_refused(futures):
     none = np.zeros(0, dtype=np.int64)
     with pytest.raises(bfenv.BfenvError, match="futures must be an integer >= 1"):
         rs.sample_runtimes(history, trace.jobs, none, none, np.random.default_rng(0), futures)
+
+
+def test_questions_fill_no_table():
+    """Samples of a job with ever new estimates leave the history as it was."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [3, 3], 2, estimate=[4, 4], user=[0, 0])
+    history = rs.new_runtime_history(trace.jobs)
+    before = history.groups.found.copy()
+    for estimate in range(10, 20):
+        jobs = trace.jobs._replace(estimate=np.full(2, estimate))
+        samples = rs.sample_runtimes(history, jobs, [0], [0], np.random.default_rng(0), 3)
+        assert ((samples > 0) & (samples <= estimate)).all()
+    assert np.array_equal(history.groups.found, before)
+
+
+def test_a_full_table():
+    """A table of groups refuses a group for which it has no room, and keeps those it has."""
+    groups = gr.new_groups(2)
+    assert [gr.group_of(groups, 0, 5, 6), gr.group_of(groups, 1, 5, 6)] == [1, 1]
+    with pytest.raises(ValueError, match="more groups"):
+        gr.group_of(groups, 0, 7, 7)
+    assert [gr.group_of(groups, 0, 5, 6), gr.find_group(groups, 0, 7, 7)] == [1, 0]
+
+
+def test_unknown_jobs():
+    """Jobs, users and times that do not belong to the history are refused."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [3, 3], 2, user=[0, 1])
+    history, generator = rs.new_runtime_history(trace.jobs), np.random.default_rng(0)
+    others = trace.jobs._replace(user=np.array([0, 2]))
+    for jobs, chosen, known, message in (
+        (trace.jobs, [2], [0], "jobs from 0 to 1"),
+        (trace.jobs, [-1], [0], "jobs from 0 to 1"),
+        (trace.jobs, [0, 1], [0], "known must be 2 times"),
+        (others, [1], [0], "users up to 1"),
+    ):
+        with pytest.raises(BfenvError, match=message):
+            rs.sample_runtimes(history, jobs, chosen, known, generator)
