@@ -38,6 +38,7 @@ class AgentCompetitor(Competitor):
     """
 
     kind = "agent"
+    is_compiled = False
 
     def __init__(self, opened: OpenAgent, name: str = "", deterministic: bool = True) -> None:
         self.opened = opened

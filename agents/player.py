@@ -16,7 +16,6 @@ from bfenv.envs.handle import EnvHandle
 from bfenv.envs.vector import BackfillVectorEnv
 
 NOTES = ("decisions", "outside_window", "replaced_actions")
-Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
 
 
 class Times(NamedTuple):
@@ -245,36 +244,3 @@ def _sampling(agent: Any, deterministic: bool, seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
-
-
-def play_traces(
-    envs: BackfillVectorEnv, traces: Sequence[int], choose: Choose
-) -> list[dict[str, float]]:
-    """Play one of its traces in each environment, once; return the metrics of each.
-
-    * `envs`: one for each trace, with autoreset "disabled".
-    * `traces`: their numbers in the source of the environments.
-    * `choose`: returns (B,) actions for B environments in which there is a choice.
-    """
-    count = envs.num_envs
-    envs.reset(seed=0)
-    for i, trace in enumerate(traces):
-        only = np.arange(count) == i
-        observation, _ = envs.reset(options={"reset_mask": only, "trace": trace})
-    mask = envs.action_masks()
-    found: dict[int, dict[str, float]] = {}
-    while len(found) < count:
-        actions = mask.argmax(axis=1)
-        left = [i for i in range(count) if i not in found and mask[i].sum() > 1]
-        if left:
-            seen = {name: part[left] for name, part in observation.items()}
-            actions[left] = choose(seen, mask[left])
-        observation, _, over, _, infos = envs.step(actions)
-        mask = infos["action_mask"].astype(bool)
-        for i in np.flatnonzero(over).tolist():
-            columns = infos["metrics"].items()
-            found.setdefault(i, {name: float(own[i]) for name, own in columns if name[0] != "_"})
-        if over.any():  # they are played again, to no effect, until all are over
-            observation, _ = envs.reset(options={"reset_mask": over})
-            mask = envs.action_masks()
-    return [found[i] for i in range(count)]

@@ -22,7 +22,7 @@ from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.leaderboard.provenance import commit, versions
 from bfenv.parallel.shards import take_shard
-from bfenv.parallel.sweep import run_tasks, warm_up
+from bfenv.parallel.sweep import NamedWorkload, run_tasks, warm_up
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import is_random, transformed
 from reproductions.examples import EXAMPLES
@@ -83,7 +83,11 @@ def run(
         kept = others[one]["values"].keys() & known if one in others else set()
         tasks.append((one, tuple(sorted(planned.wanted[one] | kept))))
     policies = sorted({name for one in missing for name in (one.policy, one.reference) if name})
-    with closing(run_tasks(make_row, tasks, warm=policies, **workers)) as results:
+    named = dict.fromkeys(run.workload for run in missing)
+    logs: list[NamedWorkload] = [(name, {}) for name in named if name not in EXAMPLES]
+    with closing(
+        run_tasks(make_row, tasks, competitors=policies, workloads=logs, **workers)
+    ) as results:
         for i, row in results:
             rows[missing[i]] = row
             write_atomically(row_file(folder, missing[i]), _line(row))

@@ -186,7 +186,7 @@ def _on_traces(
             watch=watch,
             **workers,
         )
-    errors = [row.error for row in rows if not row.ok]
+    errors = [row.failure for row in rows if not row.ok]
     complete = [row for row in rows if row.ok]
     if complete and format not in show.DATA:
         _show_traces(complete, workloads, cases[0].trace(), is_several, split, metrics, tau, format)
@@ -273,7 +273,7 @@ def _on_episodes(
         competitors += scores.candidates(list(policies), cases[0])
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(competitors, cases, watch=watch, **workers)
-    errors = [row.error for row in rows if not row.ok and row.policy in shown]
+    errors = [row.failure for row in rows if not row.ok and row.policy in shown]
     tables = []
     for k, case in enumerate(cases):
         own = rows[k * len(competitors) : (k + 1) * len(competitors)]

@@ -1,4 +1,4 @@
-"""Competitor: whoever makes the schedule of a trace; a policy does it pass by pass."""
+"""Competitor: what makes the schedule of a trace; a policy does it pass by pass."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,6 +24,7 @@ class Competitor(ABC):
     source: str = ""  # paper and section
     stochastic: bool = False  # whether its schedule depends on the seed
     trials: bool = False  # whether it starts jobs for a trial
+    is_compiled: bool = True  # whether it is worth a run that loads its code before it is timed
     requested_starts: bool = True  # whether it plans for jobs with requested start times
     partitions: Callable[[Trace], str] | None = None  # as of `Policy`
 

@@ -90,9 +90,9 @@ def evaluate_agent(
         if row.ok:
             scored.append(row)
         elif row.kind == "policy" and failed is not None:
-            failed(find_policy(given.get(row.policy, row.policy)), PolicyError(row.error))
+            failed(find_policy(given.get(row.policy, row.policy)), PolicyError(row.failure))
         else:
-            raise PolicyError(row.error)
+            raise PolicyError(row.failure)
     return with_best(scored, {*named, *(competitor.name for competitor in agents)})
 
 

@@ -30,12 +30,18 @@ class Case(NamedTuple):
     seed: int = 0  # of the decisions, and of the jobs if they are generated
     label: str = ""  # name of the workload in its rows; "" for the trace's own
     is_generated: bool = False  # its seed has made the jobs as well
+    is_frozen: bool = False  # known by its hash: all competitors run on it exactly as it is
 
     def trace(self) -> Trace:
         """Return the trace, loaded once in a process."""
         if isinstance(self.source, Trace):
             return self.source
         return load_workload(self.source, **dict(self.options))
+
+    @property
+    def workloads(self) -> list[tuple[str, dict[str, Any]]]:
+        """What is loaded by name, with its options."""
+        return [(self.source, dict(self.options))] if isinstance(self.source, str) else []
 
     @property
     def jobs(self) -> int:
@@ -111,6 +117,15 @@ class Episodes:
             self._env.reset(seed=seed, options=options)
             windows += [window for window in self._env.batch.windows if window is not None]
         return windows
+
+    @property
+    def workloads(self) -> list[tuple[str, dict[str, Any]]]:
+        """What is loaded by name, with its options."""
+        if isinstance(self.workload, str):
+            return [(self.workload, {})]
+        if isinstance(self.workload, Trace):
+            return []
+        return [(name, {}) for name in self.workload if isinstance(name, str)]
 
     @property
     def jobs(self) -> int:

@@ -4,11 +4,12 @@ A case is a trace or some episodes, see `bfenv.evaluation.cases`.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.competitor import Competitor
 from bfenv.core.durations import TAU
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.partitions import Partitions, is_partitioned, partitions_of, with_partitions
 from bfenv.core.policy import COMPLETION, Policy, Watch, division_of, plans_for
@@ -31,10 +32,12 @@ from bfenv.evaluation.cases import Case, Episodes
 from bfenv.evaluation.episodes import row_of_episodes, score_episodes
 from bfenv.evaluation.row import Row, new_row
 from bfenv.evaluation.summary import FAIR, REFERENCE
-from bfenv.parallel.failures import as_policy_error
+from bfenv.parallel.failures import describe_error
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.shares import Shares, reporting
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
+
+FAILURES = (Exception, SystemExit)  # of the code of others
 
 C = TypeVar("C", Case, Episodes, Case | Episodes)
 Named = str | Policy | Competitor  # what `find_competitor` takes, or LOGGED
@@ -73,7 +76,8 @@ def evaluate(
 
     Returns:
         Case by case, in the order of the competitors. If a competitor fails, its row has the status
-        "failed" and the error.
+        "failed" and the error. It fails as well if its schedule is not possible on the machine, or
+        has trials that it has not declared.
 
     Raises:
         BfenvError: If a competitor is unknown, a workload cannot be loaded, an agent was trained on
@@ -98,7 +102,8 @@ def evaluate(
             run_tasks(
                 _evaluate,
                 [(*pair, full, tau, keep_schedules, shares.path, i) for i, pair in enumerate(plan)],
-                warm=_to_warm_up(plan),
+                competitors=_competitors_of(plan),
+                workloads=[log for _, case in plan for log in case.workloads],
                 jobs=jobs,
                 backend=backend,
                 scheduler=scheduler,
@@ -133,21 +138,15 @@ def plan_runs(
         if (
             isinstance(case, Episodes)
             or (
-                (case.seed == 0 or case.is_generated or is_random[named])
+                (case.seed == 0 or case.is_generated or case.is_frozen or is_random[named])
                 and (named != LOGGED or _is_logged(case))
             )
         )
     ]
 
 
-def _to_warm_up(plan: Sequence[tuple[Named, Case | Episodes]]) -> list[Competitor]:
-    """Return whose machine code the workers share: all but agents, which act in Python."""
-    found = [
-        find_competitor(named)
-        for named in dict.fromkeys(pair[0] for pair in plan)
-        if named != LOGGED
-    ]
-    return [one for one in found if not isinstance(one, AgentCompetitor)]
+def _competitors_of(plan: Sequence[tuple[Named, Case | Episodes]]) -> list[Named]:
+    return [named for named in dict.fromkeys(pair[0] for pair in plan) if named != LOGGED]
 
 
 def _is_logged(case: Case) -> bool:
@@ -157,7 +156,8 @@ def _is_logged(case: Case) -> bool:
 def with_known_partitions(competitors: Sequence[Named], cases: Sequence[C]) -> list[C]:
     """Return the cases with the partitions that a competitor knows, so that all keep to them.
 
-    A case whose workload says how large its partitions are stays as it is, and so do episodes.
+    A case whose workload says how large its partitions are stays as it is, and so do frozen cases
+    and episodes.
 
     Args:
         competitors: What `find_competitor` takes, and LOGGED.
@@ -170,7 +170,10 @@ def with_known_partitions(competitors: Sequence[Named], cases: Sequence[C]) -> l
     asked = [partitions for partitions in known if partitions is not None]
     if not asked:
         return list(cases)
-    return [_with_partitions(case, asked) if isinstance(case, Case) else case for case in cases]
+    return [
+        _with_partitions(case, asked) if isinstance(case, Case) and not case.is_frozen else case
+        for case in cases
+    ]
 
 
 def _with_partitions(case: Case, asked: Sequence[Callable[[Trace], str]]) -> Case:
@@ -216,11 +219,9 @@ def _evaluate(
         if isinstance(case, Episodes):
             competitor = find_competitor(named)
             try:
-                with as_policy_error(competitor.name):
-                    return score_episodes(competitor, case, watch), {}
-            except PolicyError as error:
-                row = row_of_episodes(competitor, case)
-                return replace(row, status="failed", error=str(error)), {}
+                return score_episodes(competitor, case, watch), {}
+            except FAILURES as error:
+                return _failed(row_of_episodes(competitor, case), error), {}
         row = _evaluate_trace(named, case, full, tau, watch)
     kept = vars(row.schedule) if keep_schedule and row.schedule is not None else {}
     columns = {name: value for name, value in kept.items() if name != "trace"}
@@ -230,7 +231,6 @@ def _evaluate(
 def _evaluate_trace(named: Named, case: Case, full: bool, tau: int, watch: Watch) -> Row:
     """Return the row of a competitor on a trace, with its schedule."""
     trace = case.trace()
-    logged = logged_schedule(trace) if isinstance(case.source, str) else None  # no changed copy
     row = new_row(
         trace,
         policy=named if isinstance(named, str) else named.name,
@@ -240,32 +240,31 @@ def _evaluate_trace(named: Named, case: Case, full: bool, tau: int, watch: Watch
         seed=case.seed,
         division=COMPLETION,
     )
-    if named == LOGGED and logged is not None:
-        schedule, row = logged, replace(row, kind="log", seconds=0.0)
-        notes: dict[str, float] = {}
-    else:
-        try:
-            competitor = find_competitor(named)
-            division = division_of(competitor.trials, trace)
-            row = replace(row, policy=competitor.name, kind=competitor.kind, division=division)
-            with as_policy_error(competitor.name):
-                schedule, notes, row = _run(competitor, trace, row, watch)
-        except PolicyError as error:
-            return replace(row, status="failed", error=str(error))
-    if full:
-        easy, fair = _known_references(case) if isinstance(case.source, str) else references(trace)
-        row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged, tau=tau))
-    else:
-        fidelity = {} if logged is None else calibrate(schedule, logged)
-        row = replace(row, metrics=json_ready(metrics(schedule, tau=tau) | fidelity))
-    return replace(row, metrics={**row.metrics, **notes}, schedule=schedule)
+    logged = _logged(case) if named == LOGGED else None
+    if logged is not None:
+        return with_schedule(replace(row, kind="log", seconds=0.0), logged, case, full, tau)
+    try:
+        competitor = find_competitor(named)
+        division = division_of(competitor.trials, trace)
+        row = replace(row, policy=competitor.name, kind=competitor.kind, division=division)
+        schedule, notes, row = _run(competitor, trace, row, watch)
+    except FAILURES as error:
+        return _failed(row, error)
+    return with_schedule(row, schedule, case, full, tau, notes)
+
+
+def _failed(row: Row, error: BaseException) -> Row:
+    """Return the row of a run that failed; raise an error that is not the competitor's."""
+    if isinstance(error, BfenvError) and not isinstance(error, PolicyError):
+        raise error
+    return replace(row, status="failed", error=describe_error(error))
 
 
 def _run(
     competitor: Competitor, trace: Trace, row: Row, watch: Watch
 ) -> tuple[Schedule, dict[str, float], Row]:
     """Return the schedule of a competitor, what it notes of its run, and the row with times."""
-    if not isinstance(competitor, AgentCompetitor):
+    if competitor.is_compiled:
         warm_up(competitor)  # so that no compilation is timed
     played: Played | None = None
     begin = time.perf_counter()
@@ -274,19 +273,69 @@ def _run(
     else:
         schedule = simulate(trace, competitor, row.seed, watch=watch)
     row = replace(row, seconds=time.perf_counter() - begin)
+    if (schedule.trial_end >= 0).any() and not competitor.trials:
+        raise PolicyError("it starts jobs for trials, and has not declared it")
+    schedule.check()
     if played is None:
         return schedule, {}, row
     notes = {name: float(value) for name, value in played.notes.items()}
     return schedule, notes, replace(row, decision_seconds=played.seconds)
 
 
-def references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:
+def with_schedule(
+    row: Row,
+    schedule: Schedule,
+    case: Case,
+    full: bool = True,
+    tau: int = TAU,
+    notes: Mapping[str, float | None] = MappingProxyType({}),
+) -> Row:
+    """Return a row with a schedule, and with all results that follow from it.
+
+    Args:
+        row: The row.
+        schedule: Of the case's jobs.
+        case: What the row is of.
+        full, tau: As of `evaluate`.
+        notes: What an agent notes of its run, for the metrics.
+    """
+    logged = _logged(case)
+    if full:
+        easy, fair = _references(case)
+        row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged, tau=tau))
+    else:
+        fidelity = {} if logged is None else calibrate(schedule, logged)
+        row = replace(row, metrics=json_ready(metrics(schedule, tau=tau) | fidelity))
+    return replace(row, metrics={**row.metrics, **notes}, schedule=schedule)
+
+
+def _logged(case: Case) -> Schedule | None:
+    """Return the schedule that a log records; None for a trace that a program has changed."""
+    if not isinstance(case.source, str):
+        return None
+    return _logged_of(case.source, case.options)
+
+
+def _references(case: Case) -> tuple[Schedule | None, Schedule | None]:
     """Return EASY's schedule and the one that counts as fair; None if they cannot run."""
-    if trace.jobs.requested_start.any() or partitions_of(trace).shared:
-        return None, None
-    return simulate(trace, REFERENCE), simulate(trace, FAIR)
+    if isinstance(case.source, str):
+        return _references_of(case.source, case.options)
+    return _simulate_references(case.source)
 
 
 @lru_cache(maxsize=2)
-def _known_references(case: Case) -> tuple[Schedule | None, Schedule | None]:
-    return references(case.trace())
+def _logged_of(source: str, options: tuple[tuple[str, Any], ...]) -> Schedule | None:
+    return logged_schedule(Case(source, options).trace())
+
+
+@lru_cache(maxsize=2)
+def _references_of(
+    source: str, options: tuple[tuple[str, Any], ...]
+) -> tuple[Schedule | None, Schedule | None]:
+    return _simulate_references(Case(source, options).trace())
+
+
+def _simulate_references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:
+    if trace.jobs.requested_start.any() or partitions_of(trace).shared:
+        return None, None
+    return simulate(trace, REFERENCE), simulate(trace, FAIR)

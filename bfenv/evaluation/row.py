@@ -142,7 +142,7 @@ class Row:
     versions: Mapping[str, str]  # of the programs that the results depend on
     commit: str | None  # of the sources; None outside of git
     command: str  # that makes the row again
-    error: str = ""  # why it failed
+    error: str = ""  # why it failed, see `failure`
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
     division: str | None = None  # one of DIVISIONS; None of what a log records
     foresight: str | None = None  # see `bfenv.leaderboard.foresight`; None if it was not tried
@@ -161,6 +161,12 @@ class Row:
     def ok(self) -> bool:
         """Whether the run came to its end, so that the row has results."""
         return self.status == "ok"
+
+    @property
+    def failure(self) -> str:
+        """Who failed and why, in one line."""
+        is_named = self.policy in self.error
+        return self.error if is_named else f"{self.policy} failed, {self.error}"
 
     @property
     def key(self) -> str:

@@ -1,12 +1,11 @@
-"""Make one row of a leaderboard: run a policy or an agent on a frozen trace, and measure it."""
+"""Make one row of a leaderboard: evaluate an entrant on a frozen trace, in a process of its own."""
 
 import shlex
 import socket
 import time
-from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,53 +13,31 @@ import numpy as np
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.card import read_card
-from bfenv.agents.player import Played
 from bfenv.agents.seen_jobs import check_unseen
-from bfenv.analysis.logged import logged_schedule
+from bfenv.analysis.logged import LOGGED
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.competitor import Competitor
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.core.policy import Policy, division_of
+from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
-from bfenv.core.simulator import ignore
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.evaluation.evaluator import references
+from bfenv.evaluation.cases import Case
+from bfenv.evaluation.evaluator import evaluate
 from bfenv.evaluation.row import Row, new_row
-from bfenv.leaderboard.competitors import card_of
+from bfenv.leaderboard.entrants import card_of, player_command
 from bfenv.leaderboard.foresight import NONE_FOUND, NOT_CHECKED, foresight_of_agent
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits, hide_memory
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
 from bfenv.leaderboard.referee import find_referee
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
-from bfenv.leaderboard.suite import FrozenTrace, load_frozen
+from bfenv.leaderboard.suite import load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
 from bfenv.workloads.load import load_workload
-
-
-def agent_schedule(
-    trace: Trace, name: str, seed: int, remote: Any = None
-) -> tuple[Schedule, Played]:
-    """Run an agent on a whole trace, from an empty machine, in one episode.
-
-    * `trace`: the jobs; there are no others.
-    * `name`: see `bfenv.agents.agent_names.read_agent`.
-    * `seed`: for the environment, for agents that take one, and for models that sample actions.
-    * `remote`: the agent in its player; None for bfenv's own agents.
-
-    Raises PolicyError at the first illegal action that cannot be replaced, and if a player fails.
-    Raises BfenvError if there is no such agent, a saved model does not fit the environment, or the
-    agent was trained on some of the jobs.
-    """
-    if remote is not None:
-        played = find_referee().play_remotely(trace, remote, seed)
-        return played.times.schedule(trace, name, seed), played
-    competitor = AgentCompetitor(open_agent(name), name, read_agent(name).deterministic)
-    return competitor.play(trace, seed, ignore)
 
 
 def warm_environment() -> None:
@@ -105,28 +82,27 @@ def make_row(
 def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
     hide_memory()
     begin, busy = time.perf_counter(), time.process_time()
-    trace, _, _, logged = _load_trace(task.trace)
+    trace = load_frozen(task.trace.source, task.trace.hash)
     row, arrays = _row_without_results(task, trace, limits), {}
     seconds: dict[str, float] = {}
     try:
-        notes: dict[str, float] = {}
-        if task.kind == "log" and logged is not None:
-            schedule = logged  # which need not be what this machine allows
-        else:
-            if task.error:
-                raise PolicyError(task.error)
-            needs_player = task.kind == "agent" and task.command  # to load a model takes seconds
-            with (
-                find_referee().remote_agent(task.policy, task.command, limits)
-                if needs_player
-                else nullcontext()
-            ) as remote:
-                schedule, seconds, notes = _run(task, trace, limits, remote)
-                if (schedule.trial_end >= 0).any() and not task.trials:
-                    raise PolicyError("it starts jobs for trials, and has not declared it")
-                schedule.check()
-                row = replace(row, foresight=_foresight(task, trace, limits, remote))
-        row = with_schedule(row, schedule, task.trace, notes)
+        if task.error:
+            raise PolicyError(task.error)
+        with _opened(task, limits) as competitor:
+            evaluated = _evaluated(competitor, task, trace)
+            schedule = evaluated.schedule
+            assert schedule is not None
+            seconds = _seconds(evaluated, schedule)
+            foresight = _foresight(competitor, task, trace)
+        row = replace(
+            row,
+            metrics=evaluated.metrics,
+            classes=evaluated.classes,
+            versus=evaluated.versus,
+            curves=evaluated.curves,
+            foresight=foresight,
+            schedule_hash=schedule_hash(schedule),
+        )
         if keep_schedule:
             arrays = schedule_arrays(schedule)
     except BaseException as error:  # KeyboardInterrupt, too: Ctrl-C does not reach this process
@@ -135,63 +111,64 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
     return MadeRow(row, _timing(task, time.perf_counter() - begin, **seconds), arrays)
 
 
-def with_schedule(
-    row: Row, schedule: Schedule, frozen: FrozenTrace, notes: Mapping[str, float | None]
-) -> Row:
-    """Return a row with all results that follow from its schedule, and with an agent's notes."""
-    _, reference, fair, logged = _load_trace(frozen)
-    if row.kind == "log":
-        logged = schedule
-    results = summarize(schedule, reference, fcfs=fair, logged=logged)
-    row = row.with_results(results | {"metrics": {**results["metrics"], **notes}})
-    return replace(row, schedule_hash=schedule_hash(schedule))
-
-
-def _run(
-    task: Task, trace: Trace, limits: PlayerLimits, remote: Any
-) -> tuple[Schedule, dict[str, float], dict[str, float]]:
-    """Make the schedule; also return its seconds and those per decision, and an agent's notes.
-
-    A decision is a pass of a policy, or an action of an agent.
-    """
-    if task.kind == "agent":
-        begin = time.perf_counter()
-        schedule, played = agent_schedule(trace, task.policy, task.seed, remote)
-        seconds = {
-            "seconds": time.perf_counter() - begin,
-            "decision_mean": float(played.seconds.mean()),
-            "decision_p99": float(np.percentile(played.seconds, 99)),
-        }
-        return schedule, seconds, {name: float(value) for name, value in played.notes.items()}
-    competitor: Policy | Competitor
-    if task.command:
-        competitor = find_referee().policy_of_program(
-            task.command,
+@contextmanager
+def _opened(task: Task, limits: PlayerLimits) -> Iterator[Competitor | None]:
+    """Open the competitor of a task; None of what a log records."""
+    if task.kind == "log":
+        yield None
+    elif task.command:
+        with find_referee().playing(
+            task.kind,
             task.policy,
+            player_command(task.kind, task.policy),  # with the paths of this machine
             limits,
             trials=bool(task.trials),
             requested_starts=task.requested_starts,
-        )
+        ) as competitor:
+            yield competitor
+    elif task.kind == "agent":
+        choice = read_agent(task.policy).deterministic
+        yield AgentCompetitor(open_agent(task.policy), task.policy, choice)
     else:
-        competitor = find_competitor(task.policy)
-        warm_up(competitor)
-    if card := card_of(competitor):
-        check_unseen(competitor.name, read_card(card).seen_jobs, trace, source=task.trace.source)
-    begin = time.perf_counter()
-    schedule = simulate(trace, competitor, task.seed)
-    total = time.perf_counter() - begin
-    passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
-    return schedule, {"seconds": total, "decision_mean": total / passes}, {}
+        yield find_competitor(task.policy)
 
 
-def _foresight(task: Task, trace: Trace, limits: PlayerLimits, remote: Any) -> str | None:
+def _evaluated(competitor: Competitor | None, task: Task, trace: Trace) -> Row:
+    """Evaluate a competitor on the trace of a task, and return the row with its schedule.
+
+    Raises PolicyError if the competitor fails, or was trained on some of the jobs.
+    """
+    if competitor is not None and (card := card_of(competitor)):
+        seen_jobs = read_card(card).seen_jobs
+        check_unseen(competitor.name, seen_jobs, trace, source=task.trace.source)
+    case = Case(task.trace.source, seed=task.seed, is_frozen=True)
+    [row] = evaluate([competitor or LOGGED], [case], full=True, keep_schedules=True)
+    if not row.ok:
+        raise PolicyError(row.error)
+    return row
+
+
+def _seconds(row: Row, schedule: Schedule) -> dict[str, float]:
+    """Return the seconds of a run, and those per decision: an action of an agent, else a pass."""
+    assert row.seconds is not None
+    if row.kind == "log":
+        return {}
+    if row.decision_seconds is not None:
+        return {
+            "seconds": row.seconds,
+            "decision_mean": float(row.decision_seconds.mean()),
+            "decision_p99": float(np.percentile(row.decision_seconds, 99)),
+        }
+    passes = len(np.unique(np.concatenate([schedule.trace.jobs.submit, schedule.end])))
+    return {"seconds": row.seconds, "decision_mean": row.seconds / passes}
+
+
+def _foresight(competitor: Competitor | None, task: Task, trace: Trace) -> str | None:
     """Return what an agent or a player foresees; PolicyError if it foresees anything."""
-    if remote is not None:
-        found = find_referee().foresight_of_remote_agent(task.policy, trace, task.seed, remote)
+    if competitor is not None and task.command:
+        found = find_referee().foresight_of(competitor, trace, task.seed)
     elif task.kind == "agent":
         found = foresight_of_agent(task.policy, trace, task.seed)
-    elif task.command:
-        found = find_referee().foresight_of(task.policy, task.command, trace, task.seed, limits)
     else:
         return None
     if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
@@ -211,15 +188,6 @@ def warm_seconds(name: str) -> float:
         end = time.perf_counter()
         summarize(schedule, schedule, fcfs=schedule)  # compile what measures it, too
     return (end - begin) / len(trace)
-
-
-@lru_cache(maxsize=2)
-def _load_trace(
-    frozen: FrozenTrace,
-) -> tuple[Trace, Schedule | None, Schedule | None, Schedule | None]:
-    """Load a trace; return it, what `references` returns, and the log's schedule or None."""
-    trace = load_frozen(frozen.source, frozen.hash)
-    return trace, *references(trace), logged_schedule(trace)
 
 
 def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:

@@ -1,19 +1,16 @@
 """What numbers depend on: versions of the programs, hash and commit of the sources, machine."""
 
-import hashlib
 import os
 import platform
 import subprocess
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 
-from bfenv.core.versions import versions
+from bfenv.core.versions import sources_hash, versions
 
 __all__ = ["commit", "is_made_here", "machine", "model_versions", "sources_hash", "versions"]
-DECIDING = ("core", "baselines", "workloads", "analysis", "envs", "agents")  # rooms, see below
 ATTEMPTS = 10  # at a command that is killed
 
 
@@ -21,19 +18,6 @@ ATTEMPTS = 10  # at a command that is killed
 def model_versions() -> dict[str, str]:
     """Return the versions that the decisions of a saved model may depend on besides."""
     return {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib")}
-
-
-@cache
-def sources_hash() -> str:
-    """Return the first 16 digits of the hash of all files that make schedules and metrics."""
-    digest = hashlib.sha256()
-    for room in DECIDING:
-        spec = find_spec(f"bfenv.{room}")
-        for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
-            for file in sorted((*folder.rglob("*.py"), *folder.rglob("*.json"))):
-                name = f"{room}/{file.relative_to(folder).as_posix()}"
-                digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()[:16]
 
 
 def is_made_here(made_by: Mapping[str, str]) -> bool:

@@ -9,18 +9,18 @@ starts and limits players. bfenv finds it by the entry point "player" of the gro
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from bfenv.agents.player import Played
 from bfenv.agents.seen_jobs import Span
+from bfenv.core.competitor import Competitor
 from bfenv.core.distributions import load_offer
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.leaderboard.limits import PlayerLimits
 
 
-class Competitor(NamedTuple):
-    """A policy, an agent or a program that plays."""
+class Entrant(NamedTuple):
+    """What takes part in a leaderboard, and what is known of it before it runs."""
 
     kind: str  # one of KINDS
     name: str
@@ -45,38 +45,26 @@ class Referee(Protocol):
     def python_player(self, kind: str, name: str, files: Iterable[Path]) -> list[str]:
         """Return the command of the player of a policy or an agent that is written in Python."""
 
-    def ask_competitor(self, competitor: Competitor, limits: PlayerLimits) -> Competitor:
-        """Return a competitor with what its player declares, or with why it declares nothing."""
+    def ask_entrant(self, entrant: Entrant, limits: PlayerLimits) -> Entrant:
+        """Return an entrant with what its player declares, or with why it declares nothing."""
 
     def player_policy(self, command: Sequence[str], name: str) -> Policy:
         """Return the policy of a program, which is started once to greet it."""
 
-    def policy_of_program(
+    def playing(
         self,
-        command: Sequence[str],
+        kind: str,
         name: str,
+        command: Sequence[str],
         limits: PlayerLimits,
         *,
         trials: bool,
         requested_starts: bool,
-    ) -> Policy:
-        """Return the policy of a program that has declared these flags."""
+    ) -> AbstractContextManager[Competitor]:
+        """Open a player as a competitor; `trials` and `requested_starts` are what it declared."""
 
-    def remote_agent(
-        self, name: str, command: Sequence[str], limits: PlayerLimits
-    ) -> AbstractContextManager[Any]:
-        """Start the player of an agent, and stop it in the end."""
-
-    def play_remotely(self, trace: Trace, agent: Any, seed: int) -> Played:
-        """Let an agent that `remote_agent` has started schedule a whole trace."""
-
-    def foresight_of(
-        self, name: str, command: Sequence[str], trace: Trace, seed: int, limits: PlayerLimits
-    ) -> str:
-        """Return what a policy in a player foresees, as `bfenv.leaderboard.foresight` says."""
-
-    def foresight_of_remote_agent(self, name: str, trace: Trace, seed: int, agent: Any) -> str:
-        """Return what an agent that `remote_agent` has started foresees."""
+    def foresight_of(self, competitor: Competitor, trace: Trace, seed: int) -> str:
+        """Return what a competitor of `playing` foresees, see `bfenv.leaderboard.foresight`."""
 
     def warm_up(self) -> None:
         """Compile what a player needs, or load its compiled code."""

@@ -118,7 +118,16 @@ def run_suite(
         begin(len(tasks), sum(_cost(task, costs) for task in tasks))
         calls = [(task, timeout, keep_schedules, limits) for task in tasks]
         with closing(
-            run_tasks(make_row, calls, jobs=jobs, backend=backend, scheduler=scheduler)
+            run_tasks(
+                make_row,
+                calls,
+                jobs=jobs,
+                backend=backend,
+                scheduler=scheduler,
+                competitors=[task.policy for task in tasks if task.kind in ("policy", "agent")],
+                warm=False,  # `_warm_up` has done it, and code of others is not imported here
+                workloads=[(task.trace.source, {}) for task in tasks],
+            )
         ) as results:
             for i, made in results:
                 date = datetime.now(UTC).isoformat(timespec="seconds")

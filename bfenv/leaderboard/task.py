@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
-from bfenv.leaderboard.competitors import find_competitor, network_of
+from bfenv.leaderboard.entrants import find_entrant, network_of
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.own_names import with_article
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
@@ -49,7 +49,7 @@ def plan_rows(
     limits: PlayerLimits = DEFAULT,
     waiting: Callable[[str], None] = lambda text: None,
 ) -> list[Task]:
-    """Return a task for each row of these competitors on a suite, in the same order everywhere.
+    """Return a task for each row of these entrants on a suite, in the same order everywhere.
 
     A workload whose log records its starts has a row of these as well, before all others.
 
@@ -66,7 +66,7 @@ def plan_rows(
         waiting: Called with what is waited for, such as the greeting of a player.
 
     Raises:
-        BfenvError: If the suite has fewer seeds, a name is unknown or names two competitors, or an
+        BfenvError: If the suite has fewer seeds, a name is unknown or names two entrants, or an
             agent may have been trained on the suite's jobs.
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
@@ -80,38 +80,38 @@ def plan_rows(
             raise BfenvError(
                 f"{name} is given as {with_article(one)} and as {with_article(other)}: choose one"
             )
-    competitors = []
+    entrants = []
     for kind in KINDS:
         for name in dict.fromkeys(names[kind]):
             waiting(f"preparing {name}")
-            competitors.append(find_competitor(kind, name, limits))
-    for each in () if suite.unseen else competitors:
-        if each.trained_on is None:
+            entrants.append(find_entrant(kind, name, limits))
+    for entrant in () if suite.unseen else entrants:
+        if entrant.trained_on is None:
             raise BfenvError(
                 f"{suite.name} takes agents only if the jobs that they were trained on are known: "
-                f"{each.name} needs a model's card, or an attribute trained_on"
+                f"{entrant.name} needs a model's card, or an attribute trained_on"
             )
     tasks = {}
     for entry in suite.entries:
         if entry.logged:
             task = Task(suite.name, "log", LOGGED, entry.label, entry.load, entry.traces[0], 0)
             tasks[task.key] = task
-        for each in competitors:
-            is_random = len(entry.traces) > 1 or each.stochastic
+        for entrant in entrants:
+            is_random = len(entry.traces) > 1 or entrant.stochastic
             for seed in range(seeds or suite.seeds if is_random else 1):
                 task = Task(
                     suite.name,
-                    each.kind,
-                    each.name,
+                    entrant.kind,
+                    entrant.name,
                     entry.label,
                     entry.load,
                     entry.trace(seed),
                     seed,
-                    each.code,
-                    each.command,
-                    each.trials,
-                    each.requested_starts,
-                    each.error,
+                    entrant.code,
+                    entrant.command,
+                    entrant.trials,
+                    entrant.requested_starts,
+                    entrant.error,
                 )
                 tasks[task.key] = task
     return list(tasks.values())

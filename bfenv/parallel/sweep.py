@@ -1,14 +1,14 @@
 """Sweeps: many simulations at once, on the cores of this machine or on a Dask cluster.
 
-Results and their order never depend on the number of workers. Workers receive names and numbers
-and load the workloads themselves. A Trace that you pass goes to this machine's workers as files of
-its arrays, written once.
+Results and their order never depend on the number of workers. Workers of this machine receive names
+and numbers and load the workloads themselves; a Trace that you pass goes to them as files of its
+arrays, written once. What workers of a cluster receive is in `bfenv.parallel.cluster`.
 """
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
@@ -23,12 +23,13 @@ from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import ignore
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.worker_process import watch_parent
-from bfenv.workloads.load import load_workload
+from bfenv.workloads.load import load_workload, log_behind
 
 BACKENDS = ("loky", "dask")
 SHARED = "10K"  # bytes of an array above which a worker maps its file instead of a copy
 
 T = TypeVar("T")
+NamedWorkload = tuple[str, Mapping[str, Any]]  # name and options of `load_workload`
 
 
 def simulate_many(
@@ -84,7 +85,8 @@ def simulate_many(
         jobs=jobs,
         backend=backend,
         scheduler=scheduler,
-        warm=resolved,
+        competitors=resolved,
+        workloads=[(source, {}) for source in sources if isinstance(source, str)],
         ordered=True,
     )
     return _attach_traces(results, trace_of_task)
@@ -127,7 +129,9 @@ def run_tasks(
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
-    warm: Iterable[Policy | Competitor | str] = (),
+    competitors: Iterable[Any] = (),
+    warm: bool = True,
+    workloads: Iterable[NamedWorkload] = (),
     ordered: bool = False,
 ) -> Generator[tuple[int, T], None, None]:
     """Call a function once per task, on several processes.
@@ -138,7 +142,12 @@ def run_tasks(
         jobs: Processes of this machine; 1 is this process alone, -1 is one per core.
         backend: "loky" for this machine, "dask" for a cluster.
         scheduler: Address of the Dask scheduler, or a `distributed.Client`; with "dask" only.
-        warm: Policies to have compiled from before the workers start.
+        competitors: What the tasks run, as names or objects. A cluster gets the user's modules that
+            they are in.
+        warm: Let the compiled code of the competitors be there before several processes of this
+            machine need it. They are imported for this.
+        workloads: What the tasks load by name, and with which options. A cluster gets the logs
+            among them, so that it needs no files of this machine.
         ordered: Yield results in the order of tasks instead of as they are done.
 
     Returns:
@@ -146,41 +155,62 @@ def run_tasks(
         by a task is raised here at once.
 
     Raises:
-        BfenvError: What `check_workers` raises, and if no Dask scheduler answers.
+        BfenvError: What `check_workers` raises, and if no Dask scheduler answers, or a worker has
+            other versions than this machine.
     """
     check_workers(jobs, backend, scheduler)
-    return _run_tasks(function, tasks, jobs, backend, scheduler, warm, ordered)
+    if backend == "dask":
+        return _on_cluster(function, tasks, scheduler, competitors, workloads, ordered)
+    return _on_this_machine(function, tasks, jobs, competitors if warm else (), ordered)
 
 
-def _run_tasks(
+def _on_cluster(
+    function: Callable[..., T],
+    tasks: Sequence[tuple[Any, ...]],
+    scheduler: Any,
+    competitors: Iterable[Any],
+    workloads: Iterable[NamedWorkload],
+    ordered: bool,
+) -> Generator[tuple[int, T], None, None]:
+    from bfenv.parallel.cluster import connect, run_on_cluster
+    from bfenv.parallel.modules import archive_of
+
+    with connect(scheduler) as client:
+        logs: dict[Any, Trace] = {}
+        for name, options in workloads:
+            logs |= log_behind(name, **options)
+        modules = archive_of(competitors)
+        with closing(
+            run_on_cluster(client, function, tasks, logs=logs, modules=modules, ordered=ordered)
+        ) as results:
+            yield from results
+
+
+def _on_this_machine(
     function: Callable[..., T],
     tasks: Sequence[tuple[Any, ...]],
     jobs: int,
-    backend: str,
-    scheduler: Any,
-    warm: Iterable[Policy | Competitor | str],
+    competitors: Iterable[Any],
     ordered: bool,
 ) -> Generator[tuple[int, T], None, None]:
-    from joblib import Parallel, cpu_count, delayed, parallel_config
+    from joblib import Parallel, cpu_count, delayed
 
     yields = "generator" if ordered else "generator_unordered"
     options: dict[str, Any] = {"batch_size": 1, "return_as": yields}
-    connection, folder = ExitStack(), None
-    if backend == "dask":
-        client = connection.enter_context(connect(scheduler))
-        with parallel_config(backend="dask", client=client):
-            parallel = Parallel(n_jobs=-1, **options)
-    else:
-        workers = min(cpu_count() if jobs == -1 else jobs, max(1, len(tasks)))
-        if workers > 1:
-            for policy in warm:
-                warm_up(find_competitor(policy))
-        if workers > 1:  # from their first moment on, they end with this process
-            options |= {"initializer": watch_parent, "initargs": (os.getpid(),)}
-            folder = os.getcwd()
-        parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
-    calls = (delayed(_run_task)(folder, function, i, *task) for i, task in enumerate(tasks))
-    results = parallel(calls)
+    folder = None
+    workers = min(cpu_count() if jobs == -1 else jobs, max(1, len(tasks)))
+    if workers > 1:
+        for named in competitors:
+            competitor = find_competitor(named)
+            if competitor.is_compiled:
+                warm_up(competitor)
+        # From their first moment on, workers end with this process.
+        options |= {"initializer": watch_parent, "initargs": (os.getpid(),)}
+        folder = os.getcwd()
+    parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
+    results = parallel(
+        delayed(_run_task)(folder, function, i, *task) for i, task in enumerate(tasks)
+    )
     try:
         for result in results:  # noqa: UP028  # `yield from` would close the results itself
             yield result
@@ -189,7 +219,6 @@ def _run_tasks(
             # joblib advises those who stop early to hand it fewer tasks; to close it is our way.
             warnings.filterwarnings("ignore", ".* adjusting the input task iterator", UserWarning)
             results.close()
-        connection.close()
 
 
 def _run_task(folder: str | None, function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:
@@ -215,32 +244,6 @@ def check_workers(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -
         raise BfenvError(
             f"jobs must be a number of processes >= 1, or -1 for all cores, got {jobs}"
         )
-
-
-@contextmanager
-def connect(scheduler: Any) -> Iterator[Any]:
-    """Open a Dask client of the scheduler at an address, and close it at the end.
-
-    A client that you pass stays open.
-
-    Raises BfenvError if no scheduler answers, or Dask is not installed.
-    """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise BfenvError(
-            "the backend dask needs `pip install 'bfenv[cluster]'`, here and on the workers"
-        ) from None
-    if isinstance(scheduler, Client):
-        yield scheduler
-        return
-    open_client: Any = Client  # it has no types
-    try:
-        client = open_client(scheduler, timeout=10, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise BfenvError(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    with client:
-        yield client
 
 
 def portable(policy: str | Policy | Competitor) -> str | Policy | Competitor:

@@ -3,7 +3,7 @@
 A compiled loop does not react to Python's signals, and a crash ends the process it happens in. Such
 code runs in a separate process, which is killed when its time is up; the next call starts another
 one. This also works inside the workers of joblib and Dask, which may not start children with
-multiprocessing.
+multiprocessing. It is sent the logs that its parent carries from another machine.
 """
 
 import ctypes
@@ -20,7 +20,9 @@ from contextlib import suppress
 from typing import IO, Any, NamedTuple, TypeVar
 
 from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
 from bfenv.parallel.failures import describe_error
+from bfenv.workloads.load import carried_logs, carrying
 
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
@@ -45,6 +47,7 @@ class _Connection(NamedTuple):
     requests: IO[bytes]
     answers: IO[bytes]
     folder: str  # the working directory that it started in
+    logs: dict[Any, Trace]  # of another machine, that it has been sent
 
 
 class WorkerProcess:
@@ -79,7 +82,13 @@ class WorkerProcess:
         clock.daemon = True
         clock.start()
         try:
-            _send((timeout, function, arguments), connection.requests)
+            logs = {
+                name: trace
+                for name, trace in carried_logs().items()
+                if connection.logs.get(name) is not trace
+            }
+            connection.logs.update(logs)
+            _send((timeout, function, arguments, logs), connection.requests)
             succeeded, value = pickle.load(connection.answers)
         except (EOFError, OSError, pickle.UnpicklingError):
             is_late = time.monotonic() - begin >= timeout
@@ -153,12 +162,13 @@ def serve(parent: int) -> None:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # keep printed text out of the answers
     _send("ready", answers)
+    logs: dict[Any, Trace] = {}
     while True:
         idle = threading.Timer(IDLE, os._exit, [0])
         idle.daemon = True
         idle.start()
         try:
-            timeout, function, arguments = pickle.load(requests)
+            timeout, function, arguments, new_logs = pickle.load(requests)
         except EOFError:
             return
         finally:
@@ -166,7 +176,9 @@ def serve(parent: int) -> None:
         with open(os.devnull, "w") as nowhere:
             faulthandler.dump_traceback_later(timeout + GRACE, exit=True, file=nowhere)
             try:
-                answer = True, function(*arguments)
+                logs |= new_logs
+                with carrying(logs):
+                    answer = True, function(*arguments)
             except BaseException as error:  # Ctrl-C does not reach this process: it is its own
                 answer = False, describe_error(error)
             faulthandler.cancel_dump_traceback_later()
@@ -222,7 +234,7 @@ def _start() -> _Connection:
         if isinstance(error, EOFError):
             raise BfenvError(f"{sys.executable} cannot start a worker process") from None
         raise
-    return _Connection(process, process.stdin, process.stdout, folder)
+    return _Connection(process, process.stdin, process.stdout, folder, {})
 
 
 def _send(message: Any, file: IO[bytes]) -> None:

@@ -1,9 +1,12 @@
 """Find a workload by name or path, and keep it for the next time."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bfenv.core.errors import UnknownNameError, WorkloadError
@@ -24,6 +27,8 @@ DESCRIPTIONS = {
 
 
 Items = tuple[tuple[str, Any], ...]
+Logs = Mapping[tuple[str, Items], Trace]  # whole logs by name and by the options of the reader
+_carried: ContextVar[Logs] = ContextVar("carried", default=MappingProxyType({}))
 
 
 class Source(NamedTuple):
@@ -32,6 +37,7 @@ class Source(NamedTuple):
     make: Callable[..., Trace]
     path: Path | None = None  # None of a generator
     version: tuple[int, ...] = ()  # of a file: inode, time of modification, size
+    carried: Trace | None = None  # the log itself, from another machine
 
 
 def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
@@ -82,11 +88,54 @@ def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
     return _load(source, making, ())
 
 
+def log_behind(workload: str | os.PathLike[str], **options: Any) -> Logs:
+    """Return the whole log that `load_workload` takes parts of, for `carrying`.
+
+    Args:
+        workload: As of `load_workload`.
+        **options: As of `load_workload`.
+
+    Returns:
+        The log under its name and the options that it was read with; nothing for a generated
+        workload.
+
+    Raises:
+        UnknownNameError, FileNotFoundError, WorkloadError: As of `load_workload`.
+    """
+    source, making, _ = _plan(workload, options)
+    if source.path is None:
+        return {}
+    name, _ = _split(workload, options)
+    return {(name, making): _load(source, making, ())}
+
+
+@contextmanager
+def carrying(logs: Logs) -> Iterator[None]:
+    """Let `load_workload` find logs of another machine, before it looks for files.
+
+    Args:
+        logs: What `log_behind` returned there.
+    """
+    token = _carried.set(logs)
+    try:
+        yield
+    finally:
+        _carried.reset(token)
+
+
+def carried_logs() -> Logs:
+    """Return the logs of another machine that `load_workload` finds now."""
+    return _carried.get()
+
+
 def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[Source, Items, Items]:
     """Return the source of a workload, the options that make it, and those that transform it."""
     name, options = _split(workload, options)
+    is_carried = any(name == log for log, _ in _carried.get())
     if name in GENERATORS:
         source = Source(GENERATORS[name])
+    elif is_carried:
+        source = Source(read_swf)
     else:
         path = _locate(name)
         status = path.stat()
@@ -95,6 +144,8 @@ def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[So
     known = own | {o: p for o, p in options_of(transformed).items() if o not in own}
     options = convert_options(name, known, options)
     making = {option: value for option, value in options.items() if option in own}
+    if is_carried:
+        source = source._replace(carried=_carried.get()[name, tuple(making.items())])
     steps = {option: value for option, value in options.items() if option not in own}
     if is_random(**steps):
         steps["seed"] = options.get("seed", 0)
@@ -149,6 +200,8 @@ def _load(source: Source, options: Items, steps: Items) -> Trace:
     """Make the trace of a source and its options, and transform it; each once."""
     if steps:
         return transformed(_load(source, options, ()), **dict(steps))
+    if source.carried is not None:
+        return source.carried
     arguments = () if source.path is None else (source.path,)
     return source.make(*arguments, **dict(options))
 
@@ -161,7 +214,8 @@ def _split(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[s
     if not isinstance(workload, str | os.PathLike):
         raise WorkloadError(f"workload must be a name or a path, got {workload!r:.60}")
     text = os.fspath(workload)
-    name, named = (text, {}) if os.path.isfile(text) else parse_name(text, WorkloadError)
+    is_path = os.path.isfile(text) or any(text == log for log, _ in _carried.get())
+    name, named = (text, {}) if is_path else parse_name(text, WorkloadError)
     if twice := sorted(named.keys() & options.keys()):
         raise WorkloadError(f"{text}: {twice[0]} is given twice")
     return name, named | options

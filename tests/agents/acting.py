@@ -9,8 +9,10 @@ import numpy as np
 
 import bfenv
 from bfenv.agents import PolicyAgent
+from bfenv.agents.agent_policy import find_agent_competitor
 from bfenv.core.cluster import NOW
 from bfenv.core.jobs import FOREVER
+from bfenv.core.simulator import ignore
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import COMPILED
 from tests.strict_arrays import strict, strict_environment
@@ -23,6 +25,11 @@ def workload(count=70):
     jobs, users = trace.jobs, np.random.default_rng(2026).integers(0, 4, count)
     times = jobs.submit, jobs.size, trace.runtime, trace.processors
     return bfenv.make_trace(*times, estimate=jobs.estimate, user=users)
+
+
+def play_whole(trace, name, seed=0):
+    """Let the agent of a name schedule a whole trace; return the schedule and what it did."""
+    return find_agent_competitor(name).play(trace, seed, ignore)
 
 
 class Watched(PolicyAgent):

@@ -25,11 +25,11 @@ from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import CLUSTER, PROFILE, QUEUE, VERSION
 from bfenv.envs.settings import DEFAULTS
-from bfenv.leaderboard.make_row import agent_schedule
 from bfenv.leaderboard.suite import find_suite
 from bfenv.leaderboard.task import plan_rows
 from bfenv.testing.report import report_on
 from bfenv.workloads.transform import split_range
+from tests.agents.acting import play_whole
 
 HIDDEN = 3
 
@@ -155,7 +155,7 @@ TRACE = "lublin:procs=64,jobs=200,seed=9,load=0.9"
 def test_same_schedule() -> None:
     """As a policy, a network makes the schedule that it makes as an agent."""
     name, trace = "agent:network", bfenv.load_workload(TRACE)
-    shares, agent = [], agent_schedule(trace, name, 0)[0]
+    shares, agent = [], play_whole(trace, name, 0)[0]
     schedule = bfenv.simulate(trace, name, watch=shares.append).check()
     assert schedule.policy == name and shares[0]() == 1.0
     assert not find_competitor(name).trials

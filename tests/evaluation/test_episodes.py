@@ -12,7 +12,7 @@ from bfenv.evaluation.agent_scores import FAMILIES, best_policies, evaluate_agen
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import score_episodes
 from bfenv.evaluation.summary import starving
-from bfenv.leaderboard.make_row import agent_schedule
+from tests.agents.acting import play_whole
 
 OPTIONS = {"episode_jobs": 60, "warmup_jobs": 60, "window": 256}
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=300,load=0.9,seed=3")
@@ -119,7 +119,7 @@ def test_best():
 def test_agrees_with_leaderboard(name):
     """On a whole trace an agent has the metrics of its leaderboard row, to the last bit."""
     row, *_ = evaluate_agent(name, TRACE, seed=5, **WHOLE)
-    schedule, played = agent_schedule(TRACE, name, 5)
+    schedule, played = play_whole(TRACE, name, 5)
     metrics = bfenv.analysis.metrics(schedule)
     for name in ("mean_bounded_slowdown", "mean_wait", "max_wait"):
         assert row.metrics[name] == metrics[name]

@@ -95,7 +95,7 @@ def test_failing_policy(decide, cause):
     with pytest.raises(bfenv.PolicyError) as error:
         simulate_safely(trace, policy, 0)
     [row] = run([policy])
-    for text in (str(error.value), row.error):
+    for text in (str(error.value), row.failure):
         assert text.startswith("mine failed, ") and cause in text and "\n" not in text
         assert text.endswith(f"(test_evaluator.py, line {line})")
 

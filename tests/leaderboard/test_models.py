@@ -8,7 +8,7 @@ import bfenv
 from bfenv.agents import save_model
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation import evaluate_agent
-from bfenv.leaderboard.competitors import code_hash
+from bfenv.leaderboard.entrants import code_hash
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.suite import Entry, Suite
 from bfenv.leaderboard.task import plan_rows

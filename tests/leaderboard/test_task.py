@@ -7,7 +7,7 @@ import pytest
 
 import bfenv
 from bfenv.agents.card import Card, write_card
-from bfenv.leaderboard.competitors import code_hash
+from bfenv.leaderboard.entrants import code_hash
 from bfenv.leaderboard.suite import SUITES
 from bfenv.leaderboard.task import Task, plan_rows
 from tests.leaderboard import sample_agents

@@ -115,7 +115,7 @@ def run(
     from bfenv.evaluation.episodes import RANDOM
     from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.row import Row
-    from bfenv.leaderboard.competitors import is_strange
+    from bfenv.leaderboard.entrants import is_strange
     from bfenv.leaderboard.limits import hide_memory
     from bfenv.leaderboard.run import run_suite
     from bfenv.leaderboard.store import remember_logs

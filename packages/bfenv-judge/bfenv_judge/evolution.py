@@ -35,7 +35,7 @@ from bfenv.leaderboard.limits import DEFAULT, NO_SANDBOX
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import shaken
 from bfenv_judge.players.containment import bubblewrap
-from bfenv_judge.players.foresight import foresight_of
+from bfenv_judge.players.foresight import foresight_of_program
 from bfenv_judge.players.player_process import PlayerProcess
 from bfenv_judge.players.remote_policy import declared_flags, greet, policy_of
 from bfenv_judge.players.serve import PROGRAM
@@ -152,7 +152,9 @@ def _score(
     command = [sys.executable, "-c", code, str(program)]
     if stage == STAGES[0]:
         probe = salted(load_workload(PROBE), task["salt"], 0)
-        found = foresight_of("the program", command, probe, 0, limits)  # plays all of it, too
+        found = foresight_of_program(
+            "the program", command, probe, 0, limits
+        )  # plays all of it, too
         if found != NONE_FOUND:
             raise BfenvError(found)
         return {"combined_score": PASSED}, {}

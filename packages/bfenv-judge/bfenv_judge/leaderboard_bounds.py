@@ -7,7 +7,7 @@ Where a trace has both, the stricter of each two numbers counts.
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import bfenv_judge.bounds.gap as gp
 from bfenv.core.errors import BfenvError
@@ -17,7 +17,7 @@ from bfenv.evaluation.summary import starving
 from bfenv.leaderboard.replay import trace_of
 from bfenv.leaderboard.standings import division
 from bfenv.leaderboard.store import Leaderboard
-from bfenv.parallel.sweep import run_tasks
+from bfenv.parallel.sweep import NamedWorkload, run_tasks
 
 METRIC = "mean_bounded_slowdown"
 # Found with 10,000 moves per job for smoke-v1, 1,000 for the windows of rlscheduler, 100 for others
@@ -51,13 +51,13 @@ def _name(workload_hash: str) -> str:
 
 
 def find_bounds(
-    leaderboard: Leaderboard, *, moves: int = 100, seed: int = 0, jobs: int = -1
+    leaderboard: Leaderboard, *, moves: int = 100, seed: int = 0, **workers: Any
 ) -> Iterator[tuple[str, bool]]:
     """Search the gap of each trace of a leaderboard, and keep it in the folder.
 
     * `leaderboard`: the folder and its rows, which name the traces.
     * `moves`, `seed`: of the local search, see `offline_schedule`.
-    * `jobs`: processes, as in `run_tasks`.
+    * `workers`: where to run, see `bfenv.parallel.run_tasks`.
 
     Yields each trace's source, and whether it was searched now. Files that are there are kept, and
     traces whose bounds come with bfenv are not searched. Raises BfenvError if a workload cannot be
@@ -72,14 +72,15 @@ def find_bounds(
             missing.append(row)
     if missing:
         (leaderboard.folder / "bounds").mkdir(exist_ok=True)
-    tasks = [(leaderboard.folder, row, moves, seed) for row in missing]
-    for i, _ in run_tasks(_find, tasks, jobs=jobs):
+    tasks = [(row, moves, seed) for row in missing]
+    logs: list[NamedWorkload] = [(row.source, {}) for row in missing]
+    for i, gap in run_tasks(_find, tasks, workloads=logs, **workers):
+        gp.save_gap(gap, bounds_file(leaderboard.folder, missing[i].workload_hash))
         yield missing[i].source, True
 
 
-def _find(folder: Path, row: Row, moves: int, seed: int) -> None:
-    gap = gp.find_gap(trace_of(row), METRIC, moves=moves, seed=seed)
-    gp.save_gap(gap, bounds_file(folder, row.workload_hash))
+def _find(row: Row, moves: int, seed: int) -> gp.Gap:
+    return gp.find_gap(trace_of(row), METRIC, moves=moves, seed=seed)
 
 
 def read_bounds(leaderboard: Leaderboard) -> Bounds:

@@ -17,15 +17,18 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import read_file
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
+from bfenv.evaluation.cases import Case
+from bfenv.evaluation.evaluator import with_schedule
 from bfenv.evaluation.row import KINDS, Row
-from bfenv.leaderboard.competitors import check_identity
 from bfenv.leaderboard.defaults import TIMEOUT
+from bfenv.leaderboard.entrants import check_identity
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
-from bfenv.leaderboard.make_row import make_row, with_schedule
+from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.store import CONTENTS, LARGEST, Leaderboard, read_leaderboard, schedule_file
-from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
-from bfenv.leaderboard.task import plan_rows
+from bfenv.leaderboard.suite import OWN, Suite, find_suite, suite_of
+from bfenv.leaderboard.task import Task, plan_rows
+from bfenv.parallel.sweep import run_tasks
 from bfenv.parallel.worker_process import close_worker
 from bfenv_judge.leaderboard_bounds import check_bounds
 
@@ -56,6 +59,7 @@ def verify(
     limits: PlayerLimits = DEFAULT,
     waiting: Callable[[str], None] = lambda text: None,
     begin: Callable[[int], None] = lambda rows: None,
+    **workers: Any,
 ) -> Iterator[CheckResult]:
     """Check a leaderboard's folder, which may come from anywhere.
 
@@ -78,6 +82,8 @@ def verify(
         limits: What a player may use.
         waiting: Called with the name of a competitor that is run again.
         begin: Called with the number of verdicts to come.
+        **workers: Where to run rows again: `jobs`, `backend` and `scheduler` of
+            `bfenv.parallel.run_tasks`.
 
     Yields:
         The verdict of each check, as soon as it is made.
@@ -116,6 +122,21 @@ def verify(
         for row in rows
         if sources.get(_Place(row.workload, row.seed, row.source)) == row.workload_hash
     }
+    again = {
+        row.key: _plan_again(row, suite if row.key in known else None, trust, limits)
+        for row in rows
+        if row.key in drawn
+    }
+    tasks = [task for task in again.values() if isinstance(task, Task)]
+    made = run_tasks(
+        make_row,
+        [(task, timeout, False, limits) for task in tasks],
+        competitors=[task.policy for task in tasks if task.kind in ("policy", "agent")],
+        warm=False,  # code of others is imported by players alone
+        workloads=[(task.trace.source, {}) for task in tasks],
+        ordered=True,
+        **workers,
+    )
     try:
         for row in rows:
             is_known = row.key in known
@@ -123,16 +144,18 @@ def verify(
             yield _check_workload(row, suite, is_known)
             schedule = _check_schedule(leaderboard, row, is_known)
             yield schedule
-            again = CheckResult("run again", UNCHECKED)
-            if row.key in drawn:
+            check = again.get(row.key, CheckResult("run again", UNCHECKED))
+            if isinstance(check, Task):
                 waiting(row.policy)
-                again = _run_again(row, suite if is_known else None, trust, timeout, limits)
-                yield again
-            if again.verdict == UNCHECKED and schedule.verdict != WRONG:
+                check = _compare(row, next(made)[1].row)
+            if row.key in drawn:
+                yield check
+            if check.verdict == UNCHECKED and schedule.verdict != WRONG:
                 kept = schedule.verdict == HOLDS
                 reason = AS_KEPT if kept else "neither was its schedule kept nor was it run again"
                 yield CheckResult("results", UNVERIFIED, reason, row)
     finally:
+        made.close()
         close_worker()
     yield _check_bounds(leaderboard, len(known) == len(rows))
 
@@ -267,14 +290,18 @@ def _with_schedule(row: Row, schedule: Schedule) -> Row:
     noted = {} if row.kind != "agent" else {name: row.metrics.get(name) for name in NOTES}
     notes = {name: math.nan if value is None else value for name, value in noted.items()}
     trials = bool((schedule.trial_end >= 0).any()) or row.division == TRIALS
-    frozen = FrozenTrace(row.source, row.jobs, row.workload_hash)
-    made = with_schedule(row, schedule, frozen, notes)
-    return replace(made, division=division_of(trials, schedule.trace))
+    made = with_schedule(row, schedule, Case(row.source, is_frozen=True), notes=notes)
+    return replace(
+        made,
+        division=division_of(trials, schedule.trace),
+        schedule_hash=schedule_hash(schedule),
+    )
 
 
-def _run_again(
-    row: Row, suite: Suite | None, trust: bool, timeout: float, limits: PlayerLimits
-) -> CheckResult:
+def _plan_again(
+    row: Row, suite: Suite | None, trust: bool, limits: PlayerLimits
+) -> Task | CheckResult:
+    """Return the task that makes a row again, or why it is not or cannot be made."""
     check = "run again"
     if suite is None:
         return CheckResult(check, UNCHECKED, "its workload is not known", row)
@@ -292,7 +319,12 @@ def _run_again(
         return CheckResult(check, WRONG, f"{suite.name} has no such row", row)
     if task.code != row.code:
         return CheckResult(check, UNCHECKED, "its code here is another one than the row's", row)
-    made = make_row(task, timeout, False, limits).row
+    return task
+
+
+def _compare(row: Row, made: Row) -> CheckResult:
+    """Compare a row with one that was made again."""
+    check = "run again"
     names = _differences(row, made)
     if not names:
         return CheckResult(check, HOLDS, "", row)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.leaderboard import competitors
-from bfenv.leaderboard.competitors import code_files
+from bfenv.leaderboard import entrants
+from bfenv.leaderboard.entrants import code_files
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
 from bfenv_judge.players import referee
@@ -59,10 +59,10 @@ def test_killed_in_greeting(command, monkeypatch):
         return flags
 
     monkeypatch.setattr(referee, "greet", greet)
-    found = competitors.find_competitor("player", command)
+    found = entrants.find_entrant("player", command)
     assert (found.trials, found.stochastic, left) == (False, True, [-1])
     left[0] = 10
-    found = competitors.find_competitor("player", command)
+    found = entrants.find_entrant("player", command)
     assert (found.trials, found.error) == (None, "its process died (SIGKILL)")
 
 

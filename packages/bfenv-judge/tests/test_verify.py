@@ -223,7 +223,7 @@ def test_other_code_is_not_run(copy):
 def test_a_sample_is_drawn_by_its_seed(honest, monkeypatch):
     """As many rows as asked are run again, other ones with another seed."""
     holds = lambda row, *rest: CheckResult("run again", HOLDS, "", row)  # noqa: E731
-    monkeypatch.setattr("bfenv_judge.verify._run_again", holds)
+    monkeypatch.setattr("bfenv_judge.verify._plan_again", holds)
     drawn = [
         [one.row.key for one in verify(honest, sample=1, seed=seed) if one.check == "run again"]
         for seed in (0, 0, 1)

@@ -13,6 +13,8 @@ def bound(
     moves: int = options.option(100, "N", "Moves of the local search per job.", min=0),
     seed: int = options.option(0, "N", "Seed of the local search.", min=0),
     jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
     check: bool = typer.Option(False, "--check", help="Verify the files that are there instead."),
     format: FormatOption = Format.table,
 ) -> None:
@@ -41,7 +43,8 @@ def bound(
     traces = len({row.workload_hash for row in leaderboard.rows})
     with show.progress() as progress:
         task = progress.add_task("bounds", total=traces)
-        for _ in find_bounds(leaderboard, moves=moves, seed=seed, jobs=jobs):
+        workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+        for _ in find_bounds(leaderboard, moves=moves, seed=seed, **workers):
             progress.advance(task)
     lines = gap_lines(leaderboard)
     if format in (Format.json, Format.csv):

@@ -43,6 +43,9 @@ def verify(
         f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]",
         least=1,
     ),
+    jobs: options.JobsOption = 1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
     format: FormatOption = Format.table,
 ) -> None:
     """Check that the rows of a leaderboard are true.
@@ -85,6 +88,9 @@ def verify(
                 task, description=f"running {one_line(name)}"[:40]
             ),
             begin=lambda count: progress.update(task, total=count),
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
         ):
             verdicts.append(verdict)
             progress.advance(task)

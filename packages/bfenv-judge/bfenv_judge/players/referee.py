@@ -1,12 +1,13 @@
 """The functions of the referee that bfenv calls, see `bfenv.leaderboard.referee`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from bfenv.core.policy import Policy
+from bfenv.core.competitor import Competitor
 from bfenv.leaderboard.limits import PlayerLimits
-from bfenv.leaderboard.referee import Competitor
+from bfenv.leaderboard.referee import Entrant
 from bfenv_judge.players.containment import bubblewrap
-from bfenv_judge.players.foresight import foresight_of, foresight_of_remote_agent
+from bfenv_judge.players.foresight import foresight_of
 from bfenv_judge.players.mirror import warm_mirror
 from bfenv_judge.players.player_process import (
     PlayerError,
@@ -14,9 +15,10 @@ from bfenv_judge.players.player_process import (
     PlayerProcess,
     check_command,
 )
-from bfenv_judge.players.remote_agent import play_remotely, read_greeting, remote_agent
+from bfenv_judge.players.remote_agent import read_greeting, remote_agent
 from bfenv_judge.players.remote_policy import (
     Flags,
+    RemotePolicy,
     declared_flags,
     greet,
     player_policy,
@@ -32,25 +34,16 @@ def check_sandbox() -> None:
     bubblewrap()
 
 
-def policy_of_program(
-    command: Sequence[str], name: str, limits: PlayerLimits, *, trials: bool, requested_starts: bool
-) -> Policy:
-    """Return the policy of a program that has declared these flags; each run starts it."""
-    return program_policy(
-        command, name, Flags(trials=trials, requested_starts=requested_starts), limits
-    )
-
-
-def ask_competitor(competitor: Competitor, limits: PlayerLimits) -> Competitor:
-    """Return a competitor with what its player declares; a player that is killed is asked again."""
+def ask_entrant(entrant: Entrant, limits: PlayerLimits) -> Entrant:
+    """Return an entrant with what its player declares; a player that is killed is asked again."""
     for _ in range(GREETINGS):
         try:
-            with PlayerProcess(competitor.command, limits) as process:
+            with PlayerProcess(entrant.command, limits) as process:
                 greeting = greet(process)
-            if competitor.kind != "agent":
-                return competitor._replace(**declared_flags(greeting)._asdict())
-            declared = read_greeting(competitor.name, greeting)
-            return competitor._replace(
+            if entrant.kind != "agent":
+                return entrant._replace(**declared_flags(greeting)._asdict())
+            declared = read_greeting(entrant.name, greeting)
+            return entrant._replace(
                 stochastic=declared.stochastic,
                 trained_on=declared.opened.trained_on,
             )
@@ -59,22 +52,46 @@ def ask_competitor(competitor: Competitor, limits: PlayerLimits) -> Competitor:
         except PlayerError as error:
             reason = str(error)
             break
-    return competitor._replace(trials=None, error=reason)
+    return entrant._replace(trials=None, error=reason)
+
+
+@contextmanager
+def playing(
+    kind: str,
+    name: str,
+    command: Sequence[str],
+    limits: PlayerLimits,
+    *,
+    trials: bool,
+    requested_starts: bool,
+) -> Iterator[Competitor]:
+    """Open a player as a competitor. That of an agent lives until the end, others for each run.
+
+    * `kind`: "agent", or "policy" or "player" for what decides at every pass.
+    * `name`, `command`: of the competitor, and of its player.
+    * `limits`: what the player may use.
+    * `trials`, `requested_starts`: what it has declared of its policy.
+
+    Raises PolicyError if the player of an agent fails.
+    """
+    if kind == "agent":
+        with remote_agent(name, command, limits) as agent:
+            yield agent
+        return
+    flags = Flags(trials=trials, requested_starts=requested_starts)
+    yield RemotePolicy(program_policy(command, name, flags, limits), tuple(command), limits)
 
 
 class PlayerReferee:
     """The referee that bfenv finds by its entry point, see `bfenv.leaderboard.referee.Referee`."""
 
-    ask_competitor = staticmethod(ask_competitor)
+    ask_entrant = staticmethod(ask_entrant)
     check_command = staticmethod(check_command)
     check_sandbox = staticmethod(check_sandbox)
     foresight_of = staticmethod(foresight_of)
-    foresight_of_remote_agent = staticmethod(foresight_of_remote_agent)
-    play_remotely = staticmethod(play_remotely)
     player_policy = staticmethod(player_policy)
-    policy_of_program = staticmethod(policy_of_program)
+    playing = staticmethod(playing)
     python_player = staticmethod(python_player)
-    remote_agent = staticmethod(remote_agent)
     warm_up = staticmethod(warm_mirror)
 
 

@@ -6,16 +6,21 @@ The environment is here; the agent is sent what it may see, and answers with act
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent
+from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.card import ACTING
 from bfenv.agents.player import Played, check_legal, times_of
 from bfenv.agents.seen_jobs import decode_span
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
+from bfenv.core.policy import Watch
+from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import share_started
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
@@ -31,11 +36,34 @@ class AgentGreeting(NamedTuple):
     opened: OpenAgent  # which cannot be made here: its code is elsewhere
 
 
-class RemoteAgent(NamedTuple):
-    """An agent in a player that has been greeted; it plays one episode after the other."""
+class RemoteAgent(AgentCompetitor):
+    """An agent in a player that has been greeted; it plays one episode after the other.
 
-    process: PlayerProcess
-    opened: OpenAgent
+    Args:
+        process: Its player.
+        opened: What the player declares.
+    """
+
+    def __init__(self, process: PlayerProcess, opened: OpenAgent) -> None:
+        super().__init__(opened)
+        self.process = process
+
+    def play(self, trace: Trace, seed: int, watch: Watch) -> tuple[Schedule, Played]:
+        """Play the trace.
+
+        Args:
+            trace, seed, watch: As of `Competitor.run`.
+
+        Raises:
+            PolicyError: At the first illegal action, and if the player fails.
+            BfenvError: If the agent was trained on some of the jobs.
+        """
+        self.opened.check_unseen(trace)
+        settings = self.opened.settings_with(WHOLE_TRACE)
+        env = BackfillEnv(trace, **settings)
+        watch(partial(share_started, env.cluster))
+        played = play_in(self.process, env, settings, seed)
+        return played.times.schedule(trace, self.name, seed), played
 
 
 def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
@@ -77,23 +105,8 @@ def remote_agent(
         yield RemoteAgent(process, read_greeting(name, greet(process)).opened)
 
 
-def play_remotely(trace: Trace, agent: RemoteAgent, seed: int) -> Played:
-    """Let an agent in another process schedule a whole trace.
-
-    * `trace`: the jobs; there are no others.
-    * `agent`: the agent in its player.
-    * `seed`: for the environment, and for agents that take one.
-
-    Raises PolicyError at the first illegal action, and if the player fails. Raises BfenvError if
-    the agent was trained on some of the jobs.
-    """
-    agent.opened.check_unseen(trace)
-    settings = agent.opened.settings_with(WHOLE_TRACE)
-    return play_in(agent.process, BackfillEnv(trace, **settings), settings, seed)
-
-
 def play_in(process: PlayerProcess, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
-    """Play one episode with the agent of a player that has been greeted; see `play_remotely`."""
+    """Play one episode with the agent of a player that has been greeted."""
     process.ask(
         {
             "message": "begin",

@@ -13,6 +13,7 @@ import numpy as np
 
 import bfenv_judge.players.pass_messages as pm
 from bfenv.core.cluster import Cluster
+from bfenv.core.competitor import PolicyCompetitor
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import Code
 from bfenv.core.policy import Policy
@@ -92,6 +93,22 @@ class Session:
             if self._is_last:  # a traceback would keep it alive
                 process.close()
             raise
+
+
+@dataclass(frozen=True)
+class RemotePolicy(PolicyCompetitor):
+    """A policy whose program is started for each run.
+
+    Args:
+        policy: The policy, see `program_policy`.
+        command: The program and its arguments.
+        limits: What the program may use.
+    """
+
+    is_compiled = False
+
+    command: tuple[str, ...]
+    limits: PlayerLimits
 
 
 def greet(process: PlayerProcess) -> dict[str, Any]:

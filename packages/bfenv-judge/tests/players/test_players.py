@@ -8,9 +8,10 @@ import pytest
 
 import bfenv
 from bfenv.agents.network_agent import encode_array
+from bfenv.core.simulator import ignore
 from bfenv_judge.players.pass_messages import answer_from_json
 from bfenv_judge.players.player_process import PlayerError, check_command
-from bfenv_judge.players.remote_agent import play_remotely, remote_agent
+from bfenv_judge.players.remote_agent import remote_agent
 from bfenv_judge.players.remote_env import RemoteEnv
 from bfenv_judge.players.remote_policy import player_policy
 from bfenv_judge.players.serve import python_player
@@ -146,10 +147,10 @@ def test_agents(tmp_path, monkeypatch, agent, error):
     name = f"agents_that_reset:{agent}"
     with remote_agent(name, python_player("agent", name)) as remote:
         if error is None:
-            assert (play_remotely(TRACE, remote, 0).times.start >= 0).all()
+            assert (remote.run(TRACE, 0, ignore).start >= 0).all()
         else:
             with pytest.raises(bfenv.PolicyError, match=error):
-                play_remotely(TRACE, remote, 0)
+                remote.run(TRACE, 0, ignore)
 
 
 def test_step_before_reset():

@@ -6,7 +6,14 @@ from typing import Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, JobsOption, check_new, option
+from bfenv.cli.options import (
+    BackendOption,
+    ForceOption,
+    JobsOption,
+    SchedulerOption,
+    check_new,
+    option,
+)
 from bfenv.core.errors import BfenvError
 
 
@@ -22,6 +29,8 @@ def card(
     ),
     copies: int = option(5, "N", "Copies of each workload, submit times shifted at random.", min=1),
     jobs: JobsOption = 1,
+    backend: BackendOption = "loky",
+    scheduler: SchedulerOption = None,
     force: ForceOption = False,
 ) -> None:
     """Make an agent of a search's result: score it, write its card.
@@ -46,6 +55,7 @@ def card(
     if not what.strip():
         raise BfenvError("--what must say what the agent is, in a sentence")
     check_new(out, force)
+    workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     made = result_card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []
     parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None, 0.9), "all")]
@@ -53,11 +63,11 @@ def card(
         for workloads, loads, split in parts:
             task = progress.add_task(f"scoring, {split}", total=len(workloads) * len(loads))
 
-            def done(count: int, total: int, task: Any = task) -> None:
-                progress.update(task, completed=count)
+            def done(score: dict[str, Any], task: Any = task) -> None:
+                progress.advance(task)
 
             scores += score_card(
-                made, workloads, loads, split=split, shakes=copies, done=done, jobs=jobs
+                made, workloads, loads, split=split, shakes=copies, done=done, **workers
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
     show.text(out)

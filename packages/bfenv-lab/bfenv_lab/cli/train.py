@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bfenv.cli.options as o
 from bfenv.cli import show
@@ -34,6 +34,8 @@ def train(
         None, "N", "Train with N seeds, from --seed on, in FOLDER/seed-K.", min=1
     ),
     jobs: o.JobsOption = 1,
+    backend: o.BackendOption = "loky",
+    scheduler: o.SchedulerOption = None,
 ) -> None:
     """Train an agent: evolve a small score, by which EASY orders the queue.
 
@@ -66,6 +68,7 @@ def train(
     if seeds is not None and out.exists():
         if any(not path.name.startswith("seed-") for path in out.iterdir()):
             raise BfenvError(f"{out} holds other things than seeds: choose another folder")
+    workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     for number in range(seed, seed + (seeds or 1)):
         settings = training_settings(
             tuple(workload or WORKLOADS),
@@ -75,10 +78,12 @@ def train(
             population=population,
             seed=number,
         )
-        _train(settings, out / f"seed-{number}" if seeds else out, generations, jobs)
+        _train(settings, out / f"seed-{number}" if seeds else out, generations, workers)
 
 
-def _train(settings: "SearchSettings", out: Path, generations: int, jobs: int) -> None:
+def _train(
+    settings: "SearchSettings", out: Path, generations: int, workers: dict[str, Any]
+) -> None:
     """Train once with a progress bar; print the best score."""
     from bfenv_lab.search.training import train as run
 
@@ -91,7 +96,7 @@ def _train(settings: "SearchSettings", out: Path, generations: int, jobs: int) -
             progress.update(bar, completed=state.generation, description=_score(state.score))
 
         try:
-            agent = run(settings, out, generations=generations, jobs=jobs, done=done)
+            agent = run(settings, out, generations=generations, done=done, **workers)
         except KeyboardInterrupt:
             show.lines([f"{out}: the same command goes on from the last generation"], sys.stderr)
             raise

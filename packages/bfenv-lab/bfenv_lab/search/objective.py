@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.parallel.sweep import run_tasks
+from bfenv.parallel.sweep import NamedWorkload, run_tasks
 from bfenv_lab.search.cases import Case
 
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
@@ -75,8 +75,11 @@ def score_policies(
     chunks = [distinct[i : i + CHUNK] for i in range(0, len(distinct), CHUNK)]
     tasks = [(case, chunk) for case in cases for chunk in chunks]
     found: dict[tuple[str, Case], Outcome] = {}
-    warm = policies[:1] if policies else ()
-    with closing(run_tasks(run_case, tasks, warm=warm, **workers)) as results:
+    named = dict.fromkeys(case.workload for case in cases)
+    logs: list[NamedWorkload] = [(workload, {}) for workload in named]
+    with closing(
+        run_tasks(run_case, tasks, competitors=policies[:1], workloads=logs, **workers)
+    ) as results:
         for i, outcomes in results:
             case, chunk = tasks[i]
             found.update(

@@ -26,7 +26,8 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import read_file, write_atomically
 from bfenv.core.policy import COMPLETION, TRIALS
 from bfenv.core.versions import versions
-from bfenv.parallel.sweep import check_workers, connect
+from bfenv.parallel.cluster import connect
+from bfenv.parallel.sweep import check_workers
 from bfenv.workloads.load import load_workload
 from bfenv_lab.search.cases import Case, CaseSet, make_cases
 from bfenv_lab.search.evolution import EvolutionSearch, import_cma

@@ -6,6 +6,7 @@ it needs neither torch nor an environment.
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bfenv.agents.card import write_card
 from bfenv.core.errors import BfenvError
@@ -67,8 +68,8 @@ def train(
     folder: Path,
     *,
     generations: int = 24,
-    jobs: int = 1,
     done: Callable[[Progress], None] = lambda progress: None,
+    **workers: Any,
 ) -> Path:
     """Find a score by evolution; return the card of the best policy, FOLDER/agent.json.
 
@@ -79,8 +80,9 @@ def train(
         settings: See `training_settings`.
         folder: Of the training; made if it does not exist.
         generations: Of candidates.
-        jobs: Worker processes. The result does not depend on it.
         done: Called after each generation.
+        **workers: Where to run: `jobs`, `backend` and `scheduler` of `bfenv.parallel.run_tasks`.
+            The result does not depend on it.
 
     Raises:
         BfenvError: If settings are wrong, or the folder has other files or another training.
@@ -91,7 +93,7 @@ def train(
     if folder.exists() and not (folder / JOURNAL).is_file():
         if any(not path.name.startswith(".") for path in folder.iterdir()):
             raise BfenvError(f"{folder} is neither empty nor a training: choose another folder")
-    result = run_search(settings, folder, generations=generations, done=done, jobs=jobs)
+    result = run_search(settings, folder, generations=generations, done=done, **workers)
     kind = f"of {settings.hidden} hidden units" if settings.hidden else "that is linear"
     what = f"a score {kind}, found by evolution on {len(settings.workloads)} workloads"
     path = folder / "agent.json"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.leaderboard.competitors import code_hash, find_competitor
+from bfenv.leaderboard.entrants import code_hash, find_entrant
 from bfenv_lab.rlscheduler import network as rl
 from bfenv_lab.rlscheduler.simulator import VISIBLE
 from tests.conftest import log
@@ -173,7 +173,7 @@ def test_rules(tmp_path):
 def test_competitor(tmp_path):
     """It competes without a player, and its files are part of the row."""
     name = f"agent:rlscheduler(path='{write_network(tmp_path / 'net')}')"
-    one, before = find_competitor("policy", name), code_hash("policy", name)
+    one, before = find_entrant("policy", name), code_hash("policy", name)
     assert not one.command and one.code == before
     write_network(tmp_path / "net", scale=2)
     assert code_hash("policy", name) != before

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, JobsOption, check_page, option
+from bfenv.cli.options import (
+    BackendOption,
+    ForceOption,
+    JobsOption,
+    SchedulerOption,
+    check_page,
+    option,
+)
 from bfenv.core.errors import BfenvError
 from bfenv_site.defaults import CANDIDATES, TODAY
 
@@ -31,6 +38,8 @@ def report(
         None, "FILE", "Names of users and groups: lines of kind,number,name, like user,7,ann."
     ),
     jobs: JobsOption = -1,
+    backend: BackendOption = "loky",
+    scheduler: SchedulerOption = None,
     force: ForceOption = False,
 ) -> None:
     """Report what another policy would do to your users.
@@ -89,6 +98,8 @@ def report(
                 begin=lambda rows: progress.update(bar, total=rows),
                 done=done,
                 jobs=jobs,
+                backend=backend,
+                scheduler=scheduler,
                 users=names,
             )
     finally:

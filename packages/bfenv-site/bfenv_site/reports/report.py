@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -105,8 +105,8 @@ def site_report(
     *,
     begin: Callable[[int], None] = lambda rows: None,
     done: Callable[[Row], None] = lambda row: None,
-    jobs: int = 1,
     users: Names = NONE,
+    **workers: Any,
 ) -> Report:
     """Simulate today's policy and the candidates on a site's logs.
 
@@ -116,8 +116,8 @@ def site_report(
         candidates: The policies to compare with it. EASY and FCFS are simulated as well.
         begin: Called with the number of rows to come.
         done: Called with each row.
-        jobs: Processes, as in `run_tasks`.
         users: Names of users and groups, by kind and number, such as ("user", 7).
+        **workers: Where to run: `jobs`, `backend` and `scheduler` of `bfenv.parallel.run_tasks`.
 
     Returns:
         With a comparison of each log.
@@ -136,7 +136,7 @@ def site_report(
     added = () if shared else (REFERENCE, FAIR)  # neither knows nodes of several partitions
     competitors = list(dict.fromkeys([LOGGED, today, *added, *others]))
     begin(len(plan_runs(competitors, cases)))
-    rows = evaluate(competitors, cases, full=True, keep_schedules=True, done=done, jobs=jobs)
+    rows = evaluate(competitors, cases, full=True, keep_schedules=True, done=done, **workers)
     failed = {row.policy for row in rows if not row.ok}
     if today in failed:
         raise BfenvError(f"{today} is today's policy, so there is nothing to compare with")

@@ -78,7 +78,7 @@ def what_if(
     ]
     for row in rows:
         if not row.ok:
-            raise PolicyError(row.error)
+            raise PolicyError(row.failure)
     notes = [f"{label}: {'; '.join(one.notes)}" for label, one in every.items() if one.notes]
     first = {row.policy: row for row in reversed(rows)}
     changes = [_change(first[row.policy].schedule, row.schedule) for row in rows]

@@ -19,7 +19,7 @@ from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Scheduler
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
 from bfenv.leaderboard.own_names import check_name, find_own
-from bfenv.leaderboard.referee import Competitor, find_referee
+from bfenv.leaderboard.referee import Entrant, find_referee
 
 
 def card_of(policy: Scheduler) -> str | None:
@@ -92,36 +92,43 @@ def code_hash(kind: str, name: str) -> str | None:
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None
 
 
-def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Competitor:
-    """Return what is known of a competitor; if it needs a player, that is started once.
+def find_entrant(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Entrant:
+    """Return what is known of an entrant; if it needs a player, that is started once.
 
-    If the player fails, no error is raised here: the competitor has it, and its rows will fail.
+    If the player fails, no error is raised here: the entrant has it, and its rows will fail.
 
     Raises BfenvError if the name cannot be read, is unknown, or its module or program does not
     exist, and what `check_name` raises.
     """
     check_name(kind, name)
     code = code_hash(kind, name)
-    if kind == "player":
-        command = tuple(find_referee().check_command(name))
-        return find_referee().ask_competitor(Competitor(kind, name, code, command), limits)
     if not is_strange(kind, name):
         return _own(kind, name, code)
+    entrant = Entrant(kind, name, code, player_command(kind, name))
+    if not (kind == "agent" and read_agent(name).is_saved):
+        return find_referee().ask_entrant(entrant, limits)
+    try:
+        return entrant._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
+    except BfenvError:  # no card, or a damaged one: its rows will say so
+        return entrant._replace(trained_on=None)
+
+
+def player_command(kind: str, name: str) -> tuple[str, ...]:
+    """Return the command of the player of a strange entrant, on this machine.
+
+    Raises BfenvError if the name cannot be read, or its module or program does not exist, or
+    bfenv-judge is not installed.
+    """
+    if kind == "player":
+        return tuple(find_referee().check_command(name))
     is_saved = kind == "agent" and read_agent(name).is_saved
     files = code_files(kind, name) if is_saved else st.package_of(name)
     what = f"a player, which runs code that is not bfenv's own such as {name},"
-    command = tuple(find_referee(what).python_player(kind, name, files))
-    competitor = Competitor(kind, name, code, command)
-    if not is_saved:
-        return find_referee().ask_competitor(competitor, limits)
-    try:
-        return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
-    except BfenvError:  # no card, or a damaged one: its rows will say so
-        return competitor._replace(trained_on=None)
+    return tuple(find_referee(what).python_player(kind, name, files))
 
 
 def is_strange(kind: str, name: str) -> bool:
-    """Whether code that is not bfenv's own decides for a competitor.
+    """Whether code that is not bfenv's own decides for an entrant.
 
     Raises BfenvError if the name cannot be read.
     """
@@ -130,19 +137,19 @@ def is_strange(kind: str, name: str) -> bool:
     return st.is_strange_policy(name) if kind == "policy" else st.is_strange_agent(name)
 
 
-def _own(kind: str, name: str, code: str | None) -> Competitor:
+def _own(kind: str, name: str, code: str | None) -> Entrant:
     """Return what is known of one of bfenv's policies or agents; BfenvError if there is none."""
     if kind == "policy":
         policy = registry.find_competitor(name)
-        return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
+        return Entrant(kind, policy.name, code, (), policy.stochastic, policy.trials)
     spans = training_of(name)
-    return Competitor(kind, name, code, (), is_stochastic(name), trained_on=spans)
+    return Entrant(kind, name, code, (), is_stochastic(name), trained_on=spans)
 
 
 def check_identity(kind: str, name: str, code: str | None) -> None:
-    """Check that a competitor of this name and code hash is one of bfenv's own, or unlike them.
+    """Check that an entrant of this name and code hash is one of bfenv's own, or unlike them.
 
-    Raises BfenvError as `check_name` does, if bfenv has no such competitor, or if one of its own
+    Raises BfenvError as `check_name` does, if bfenv has no such entrant, or if one of its own
     has another name or other code.
     """
     check_name(kind, name)
