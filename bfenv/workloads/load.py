@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from bfenv.core.distributions import load_offer, offers
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
@@ -19,6 +20,8 @@ from bfenv.workloads.models.sud_workload import sud
 from bfenv.workloads.options import convert_options, options_of
 from bfenv.workloads.transform import is_random, transformed
 
+SWF = "swf"  # the reader of bfenv itself
+SITE_READERS = ("sacct", "xdmod", "pbs", "sge", "lsf")  # those of bfenv-site
 GENERATORS: dict[str, Callable[..., Trace]] = {"lublin": lublin, "sud": sud}
 DESCRIPTIONS = {
     "lublin": "Lublin-Feitelson model with Tsafrir estimates, embedded",
@@ -41,7 +44,7 @@ class Source(NamedTuple):
 
 
 def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
-    """Return a workload by name, or from the path of an SWF file; it cannot be modified.
+    """Return a workload by name, or from the path of a log; it cannot be modified.
 
     A workload is read or generated once per process: equal calls return the same trace. A file
     that has changed is read again.
@@ -52,8 +55,10 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
             logs of the archive. Options may follow, in either form: "lublin(procs=128, load=0.9)"
             or "lublin:procs=128,load=0.9".
         **options: Options by keyword, as Python values or as text. "lublin" and "sud" take those of
-            `bfenv.workloads.lublin` and `bfenv.workloads.sud`, files those of `read_swf`. All take
-            those of `transformed` as well: part of the trace, estimates, load, priorities,
+            `bfenv.workloads.lublin` and `bfenv.workloads.sud`, files those of `read_swf`. A log of
+            another kind than SWF has `reader="sacct"`, "xdmod", "pbs", "sge" or "lsf", which come
+            with bfenv-site, or the reader of another package, and its options. All take those of
+            `transformed` as well: part of the trace, estimates, load, priorities,
             requested start times. Where both have an option, as `load` of "lublin", which keeps the
             length of its days, the workload's own counts. `seed` has no effect where nothing is
             random.
@@ -86,6 +91,27 @@ def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
     """
     source, making, _ = _plan(workload, options)
     return _load(source, making, ())
+
+
+def find_reader(name: str) -> Callable[..., Trace]:
+    """Return a reader of logs; it is called with the path and with options by keyword.
+
+    Args:
+        name: "swf", or the name of an entry point of the group "bfenv.readers".
+
+    Raises:
+        NotInstalledError: If it is one of bfenv-site, which is not installed.
+        UnknownNameError: If no installed package has a reader of this name.
+    """
+    if name == SWF:
+        return read_swf
+    known = [SWF, *dict.fromkeys((*SITE_READERS, *offers("bfenv.readers")))]
+    if name not in known:
+        raise UnknownNameError("reader", name, known)
+    reader: Callable[..., Trace] = load_offer(
+        "bfenv.readers", name, "site" if name in SITE_READERS else "", f"the reader {name}"
+    )
+    return reader
 
 
 def log_behind(workload: str | os.PathLike[str], **options: Any) -> Logs:
@@ -134,12 +160,13 @@ def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[So
     is_carried = any(name == log for log, _ in _carried.get())
     if name in GENERATORS:
         source = Source(GENERATORS[name])
-    elif is_carried:
-        source = Source(read_swf)
     else:
-        path = _locate(name)
-        status = path.stat()
-        source = Source(read_swf, path, (status.st_ino, status.st_mtime_ns, status.st_size))
+        source = Source(find_reader(options.pop("reader", SWF)))
+        if not is_carried:
+            path = _locate(name)
+            status = path.stat()
+            version = status.st_ino, status.st_mtime_ns, status.st_size
+            source = source._replace(path=path, version=version)
     own = options_of(source.make)
     known = own | {o: p for o, p in options_of(transformed).items() if o not in own}
     options = convert_options(name, known, options)

@@ -3,6 +3,10 @@
 import functools
 import os
 import shutil
+import sys
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import pytest
 import bfenv
 import bfenv.workloads.requests as rq
 import bfenv.workloads.transform as tr
+from bfenv.core.distributions import NotInstalledError
 from bfenv.workloads import load
 from tests.workloads.refusals import refused
 
@@ -62,6 +67,27 @@ def test_zipped_first(folder):
     (folder / "ANL-2009.swf.gz").write_bytes(b"\x1f\x8b")
     with refused(bfenv.WorkloadError, "ANL-2009.swf.gz"):
         bfenv.load_workload("ANL-2009")
+
+
+def test_readers(folder, monkeypatch):
+    """A reader of another package gets its options; one that is not there is refused by name."""
+
+    def doubled(path, times: int = 2):
+        trace = bfenv.read_swf(path)
+        return replace(trace, jobs=trace.jobs._replace(estimate=times * trace.jobs.estimate))
+
+    offered = {"doubled": EntryPoint("doubled", "own_readers:doubled", "bfenv.readers")}
+    monkeypatch.setattr("bfenv.workloads.load.offers", lambda group: offered)
+    monkeypatch.setattr("bfenv.core.distributions.offers", lambda group: offered)
+    monkeypatch.setitem(sys.modules, "own_readers", SimpleNamespace(doubled=doubled))
+    plain = bfenv.load_workload("ANL-2009").jobs.estimate
+    for options, times in (("", 2), (",times=3", 3)):
+        trace = bfenv.load_workload(f"ANL-2009:reader=doubled{options}")
+        assert trace.jobs.estimate.tolist() == (times * plain).tolist()
+    with refused(bfenv.UnknownNameError, "'dubbled'", "doubled"):
+        bfenv.load_workload("ANL-2009:reader=dubbled")
+    with refused(NotInstalledError, "the reader pbs", 'pip install "bfenv[site]"'):
+        bfenv.load_workload("ANL-2009:reader=pbs")
 
 
 def test_known_names(folder, monkeypatch):

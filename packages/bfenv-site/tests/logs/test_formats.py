@@ -6,6 +6,7 @@ import lzma
 
 import pytest
 
+import bfenv
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs.records import STATUS
 from bfenv_site.logs.formats import KINDS, find_format, read_log
@@ -85,6 +86,19 @@ def test_pbs(tmp_path):
     assert trace.records[:, 2].tolist() == [60, 195]
     assert trace.records[:, 10].tolist() == [1, 0]
     assert (trace.cleaning.other_record, trace.cleaning.never_started) == (3, 1)
+
+
+@pytest.mark.parametrize("kind", ["sacct", "xdmod", "pbs", "sge", "lsf"])
+def test_readers(tmp_path, kind):
+    """`load_workload` reads a log of each kind directly, with its options and parts of it."""
+    path = written(tmp_path, TEXTS[{"sacct": "sacct-json"}.get(kind, kind)])
+    expected = read_log(path, processors=64, timezone="Europe/Berlin")
+    loaded = bfenv.load_workload(f"{path}:reader={kind},processors=64,timezone=Europe/Berlin")
+    assert loaded.hash == expected.hash and loaded.time_of_day == expected.time_of_day
+    part = bfenv.load_workload(path, reader=kind, processors=64, job_count=1)
+    assert len(part) == 1
+    with pytest.raises(WorkloadError, match="has no option 'procesors'"):
+        bfenv.load_workload(path, reader=kind, procesors=64)
 
 
 @pytest.mark.parametrize(
