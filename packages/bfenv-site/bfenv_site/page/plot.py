@@ -19,6 +19,8 @@ WAIT_TICKS = (
     (6 * HOUR, "6 h"), (DAY, "1 d"), (7 * DAY, "7 d"), (30 * DAY, "30 d"), (365 * DAY, "1 y"),
 )  # fmt: skip
 MOST_TICKS = 7
+AT_END = 0.97  # of an axis: from here on, labels end at their tick and need the room before it
+ROOM = 0.12  # of an axis, for such a label on a phone
 
 Position = Callable[[float], float]  # of a value, from 0 to 1
 
@@ -100,9 +102,12 @@ def plot(
     * `size`: class of the frame.
     """
     grid = []
+    last = max((x.position(value) for value, _ in x.ticks), default=0.0)
     for value, label in x.ticks:
         position = x.position(value)
-        at, anchor = percents(position), "end" if position > 0.97 else "middle"
+        if last > AT_END and last - ROOM < position < last:
+            label = ""
+        at, anchor = percents(position), "end" if position > AT_END else "middle"
         grid.append(element("line", x1=at, x2=at, y1="0%", y2="100%", class_="grid"))
         grid.append(
             element("text", label, x=at, y="100%", dy="1.35em", text_anchor=anchor, class_="tick")

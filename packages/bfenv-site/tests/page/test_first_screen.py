@@ -109,6 +109,6 @@ def test_export(driver, pages):
         "return Promise.all([csv, tex, texts.last].map((blob) => blob.text()))"
     )
     csv, latex, svg = saved
-    assert csv.startswith("policy,rank,slowdown / EASY's,95 % interval,")
+    assert csv.startswith("policy,rank,penalized slowdown,95 % interval,slowdown / EASY's,")
     assert r"\toprule" in latex and r"\textbf{" in latex and r"95 \% interval" in latex
     assert svg.startswith("<svg xmlns=") and "var(" not in svg and svg.count("<circle") > 2
