@@ -7,7 +7,11 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-DECIDING = ("core", "baselines", "workloads", "analysis", "envs", "agents")  # rooms, see below
+DECIDING = {
+    "bfenv": ("core", "baselines", "workloads", "analysis", "envs", "agents"),
+    "bfenv_site": ("slurm", "futures"),
+    "bfenv_lab": ("rlscheduler",),
+}  # the rooms that make schedules and metrics, by package
 
 
 @cache
@@ -18,11 +22,14 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def sources_hash() -> str:
-    """Return the first 16 digits of the hash of all files that make schedules and metrics."""
+def sources_hash(package: str = "bfenv") -> str:
+    """Return the first 16 digits of the hash of all files that make schedules and metrics.
+
+    * `package`: a key of DECIDING.
+    """
     digest = hashlib.sha256()
-    for room in DECIDING:
-        spec = find_spec(f"bfenv.{room}")
+    for room in DECIDING[package]:
+        spec = find_spec(f"{package}.{room}")
         for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
             for file in sorted((*folder.rglob("*.py"), *folder.rglob("*.json"))):
                 name = f"{room}/{file.relative_to(folder).as_posix()}"

@@ -46,6 +46,18 @@ def network_of(name: str) -> str | None:
     return card if card.endswith(SUFFIX) else f"{SHIPPED}{card}"
 
 
+def distribution_of(name: str) -> str:
+    """Return which distribution beside bfenv decides for a policy, a key of PACKAGES; "" if none.
+
+    Raises BfenvError if the name cannot be read.
+    """
+    base, options = parse_name(name, PolicyError)
+    prefix, _, agent = base.partition(":")
+    if prefix == st.CARDS:
+        return ELSEWHERE.get(agent or str(read_value(options.get("name", "''"))), "")
+    return registry.ELSEWHERE.get(prefix, "")
+
+
 def code_files(kind: str, name: str) -> list[Path]:
     """Return the files of a policy's or agent's code that is not bfenv's own.
 

@@ -26,10 +26,16 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation.cases import Case
 from bfenv.evaluation.evaluator import evaluate
 from bfenv.evaluation.row import Row, new_row
-from bfenv.leaderboard.entrants import card_of, player_command
+from bfenv.leaderboard.entrants import card_of, distribution_of, player_command
 from bfenv.leaderboard.foresight import NONE_FOUND, NOT_CHECKED, foresight_of_agent
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits, hide_memory
-from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
+from bfenv.leaderboard.provenance import (
+    commit,
+    distribution_versions,
+    model_versions,
+    sources_hash,
+    versions,
+)
 from bfenv.leaderboard.referee import find_referee
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.suite import load_frozen
@@ -194,6 +200,7 @@ def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
     is_saved = task.kind == "agent" and read_agent(task.policy).is_saved
     on = ["--workload", task.trace.source] if task.is_own else ["--suite", task.suite]
     words = ["bfenv", "leaderboard", "run", *on]
+    extra = distribution_of(task.policy) if task.kind in ("policy", "agent") else ""
     if task.kind != "log":
         words += [f"--{task.kind}", task.policy]
     return new_row(
@@ -205,7 +212,10 @@ def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
         source=task.trace.source,
         load=task.load,
         seed=task.seed,
-        versions=versions() | {"sources": sources_hash()} | (model_versions() if is_saved else {}),
+        versions=versions()
+        | {"sources": sources_hash()}
+        | (model_versions() if is_saved else {})
+        | (distribution_versions(extra) if extra else {}),
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,

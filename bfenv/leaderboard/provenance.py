@@ -4,14 +4,32 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from bfenv.core.distributions import PACKAGES, is_installed
 from bfenv.core.versions import sources_hash, versions
 
-__all__ = ["commit", "is_made_here", "machine", "model_versions", "sources_hash", "versions"]
+__all__ = [
+    "commit",
+    "distribution_versions",
+    "is_made_here",
+    "machine",
+    "model_versions",
+    "sources_hash",
+    "versions",
+]
+DECIDING_EXTRAS = ("site", "lab")  # distributions with policies
 ATTEMPTS = 10  # at a command that is killed
+
+
+@cache
+def distribution_versions(extra: str) -> dict[str, str]:
+    """Return version and hash of the sources of a distribution beside bfenv, a key of PACKAGES."""
+    name = f"bfenv-{extra}"
+    return {name: version(name), f"{name} sources": sources_hash(PACKAGES[extra])}
 
 
 @cache
@@ -23,10 +41,13 @@ def model_versions() -> dict[str, str]:
 def is_made_here(made_by: Mapping[str, str]) -> bool:
     """Return whether the programs and sources on this machine have the versions that made a row."""
     here = versions() | {"sources": sources_hash()}
-    try:
-        return made_by == here or made_by == here | model_versions()
-    except PackageNotFoundError:
-        return False
+    beside: dict[str, str] = {}
+    for extra in DECIDING_EXTRAS:
+        if is_installed(extra):
+            beside |= distribution_versions(extra)
+    with suppress(PackageNotFoundError):
+        beside |= model_versions()
+    return here.items() <= made_by.items() <= (here | beside).items()
 
 
 @cache

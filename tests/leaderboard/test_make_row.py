@@ -1,6 +1,7 @@
 """One row: what is in it, and what becomes of policies and agents that fail."""
 
 import re
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from bfenv.agents.card import Card, write_card
 from bfenv.agents.seen_jobs import searched_spans
 from bfenv.evaluation.row import Curves, Versus
 from bfenv.leaderboard.make_row import make_row, warm_seconds
-from bfenv.leaderboard.provenance import commit, sources_hash, versions
+from bfenv.leaderboard.provenance import commit, is_made_here, sources_hash, versions
 from bfenv.leaderboard.suite import content_hash
 from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
@@ -55,6 +56,22 @@ def test_policy():
     assert row.curves.wait_quantiles[-1] == schedule.wait.max()
     assert 0 < timing["seconds"] <= timing["row_seconds"]
     assert made.arrays == {}
+
+
+@pytest.mark.together
+@pytest.mark.parametrize(
+    ("policy", "package"),
+    [("slurm", "bfenv_site"), ("easy", None), ("rlscheduler", "bfenv_lab")],
+)
+def test_sources_of_a_distribution(policy, package):
+    """The row of a policy of another distribution records its version and sources as well."""
+    name = None if package is None else package.replace("_", "-")
+    own = versions() | {"sources": sources_hash()}
+    beside = {} if name is None else {name: version(name), f"{name} sources": sources_hash(package)}
+    row = make([policy]).row
+    assert row.versions == own | beside
+    assert is_made_here(row.versions) and not is_made_here({**row.versions, "sources": "other"})
+    assert all(not is_made_here({**row.versions, key: "other"}) for key in beside)
 
 
 def test_kept_schedule():
