@@ -25,7 +25,12 @@ from tests.oracles import machine as naive
 from tests.site_log import write_site
 
 ROOT = Path(__file__).resolve().parent.parent
-pytest.register_assert_rewrite("tests.command_contract", "tests.policy_contract")
+pytest.register_assert_rewrite(
+    "tests.baselines.trial_cases",
+    "tests.command_contract",
+    "tests.envs.vectors",
+    "tests.policy_contract",
+)
 
 cache_root()  # is kept, so that a test that names another cache, for logs, compiles no kernel again
 

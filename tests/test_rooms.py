@@ -174,6 +174,15 @@ def test_own_modules_are_imported_from_bfenv():
             assert not {name.partition(".")[0] for name in names} & {"baselines", "agents"}, file
 
 
+def test_tests_import_no_tests():
+    """What test files share is in modules of their folder, so that each test file runs alone."""
+    folders = [ROOT / "tests", *(ROOT / "packages").glob("*/tests")]
+    for file in (file for folder in folders for file in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert ".test_" not in f".{node.module}", (file, node.module)
+
+
 @pytest.mark.parametrize("folder", [*sorted(ROOMS), *(one.name for one in BESIDE), "tests"])
 def test_every_file_says_what_it_holds(folder):
     """The first line of every file is a docstring."""

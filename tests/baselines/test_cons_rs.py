@@ -16,8 +16,8 @@ from bfenv.baselines.conservative import CONSERVATIVE
 from bfenv.core.cluster import waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
-from tests.baselines.test_conservative import EVENT_ORDERS, make, numbers, rows, starts
-from tests.baselines.test_reservations import many_at_once, overloaded
+from tests.baselines.conservative_cases import EVENT_ORDERS, make, numbers, rows, starts
+from tests.baselines.machines import many_at_once, overloaded
 from tests.conftest import log, small_traces
 from tests.oracles import conservative as naive
 

@@ -16,7 +16,8 @@ import bfenv.baselines.conservative as cons
 import bfenv.baselines.conservative_replan as replan
 from bfenv.core.cluster import PASSES, may_start, now, start, waiting, wake_at
 from bfenv.core.events import advance, commit_starts, new_cluster
-from tests.baselines.test_reservations import many_at_once, overloaded
+from tests.baselines.conservative_cases import EVENT_ORDERS, make, numbers, rows, starts
+from tests.baselines.machines import many_at_once, overloaded
 from tests.conftest import log, small_traces
 from tests.oracles import conservative as naive
 
@@ -34,26 +35,6 @@ REPLANNED = (
     replan.CONSERVATIVE_REPLAN_AGED_SJF,
     replan.CONSERVATIVE_REPLAN_AGED_RANDOM,
 )
-EVENT_ORDERS = ("standard", "pyss")
-
-
-def make(processors, *jobs, requested_start=None):
-    """A trace of jobs (submit, size, estimate, runtime)."""
-    submit, size, estimate, runtime = zip(*jobs, strict=True)
-    return bfenv.make_trace(
-        submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
-    )
-
-
-def starts(policy, trace, **options):
-    return bfenv.simulate(trace, policy, **options).check().start.tolist()
-
-
-def rows(trace):
-    """The trace's jobs for the naive versions."""
-    jobs = trace.jobs
-    columns = jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.requested_start
-    return [naive.Job(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 # Hand-solved ----------------------------------------------------------------------------------
@@ -88,14 +69,6 @@ def test_the_guarantee_is_the_first_reservation_of_those_that_must_wait():
 
 
 # Naive versions -------------------------------------------------------------------------------
-
-
-def numbers(generator):
-    """The random numbers that a policy given this generator draws, one after another."""
-    state = int(generator.integers(1, 2**31 - 1, size=1)[0])
-    while True:
-        state = state * 48271 % (2**31 - 1)
-        yield state
 
 
 WEIGHT = 0.0137

@@ -8,7 +8,7 @@ from hypothesis import given
 
 import bfenv
 from bfenv.core.cluster import shadow, waiting
-from tests.baselines.test_los import thesis_machine
+from tests.baselines.machines import thesis_machine
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import machine as naive
 

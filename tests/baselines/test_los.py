@@ -13,10 +13,11 @@ import bfenv
 from bfenv.baselines import los as module
 from bfenv.baselines.los import COUNTS, MERITS, POLICIES, los
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import free, retract, shadow, start, started, waiting
+from bfenv.core.cluster import free, retract, shadow, started, waiting
 from bfenv.core.errors import PolicyError
-from bfenv.core.events import advance, commit_starts, new_cluster
+from bfenv.core.events import advance, new_cluster
 from tests.baselines.los_table import rows_of, table
+from tests.baselines.machines import thesis_machine
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import los as naive_los
 
@@ -37,17 +38,6 @@ VARIANTS = {
 def variant_of(name, lookahead=50):
     """The policy of one of the thesis' algorithms."""
     return los(**VARIANTS[name], lookahead=lookahead)
-
-
-def thesis_machine():
-    """Figure 3.1: machine 10 at t = 25, job 0 (size 5) runs for 3 more seconds, jobs 1-5 wait."""
-    trace = bfenv.make_trace([22, 25, 25, 25, 25, 25], [5, 7, 2, 1, 2, 3], [6, 4, 2, 6, 4, 5], 10)
-    cluster, jobs, truth = new_cluster(trace)
-    advance(cluster, jobs, truth)
-    start(cluster, jobs, 0)
-    advance(cluster, jobs, truth)
-    commit_starts(cluster, jobs, truth)
-    return cluster, trace
 
 
 def chosen(policy, cluster, trace):

@@ -14,6 +14,7 @@ from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import FOREVER
 from bfenv.core.openings import new_openings, note_gain
 from bfenv.core.profile import anchor_point, new_profile, place, release, step_at
+from tests.baselines.machines import many_at_once, overloaded
 
 
 class Machine:
@@ -140,31 +141,6 @@ def test_a_copy_is_the_same_plan_for_the_jobs_of_the_queue(queue):
     before = machine.profile()
     other.profile.free[0] = 7
     assert machine.profile() == before
-
-
-@st.composite
-def overloaded(draw):
-    """A trace whose jobs wait for a machine of a few processors, and mostly end early."""
-    processors = draw(st.integers(2, 9))
-    job = st.tuples(
-        st.integers(0, 40),
-        st.integers(1, processors),
-        st.integers(1, 30) | st.integers(60, 400),
-        st.floats(0.05, 1),
-    )
-    rows = sorted(draw(st.lists(job, min_size=3, max_size=25)))
-    submit, size, estimate, share = zip(*rows, strict=True)
-    runtime = [max(1, int(e * s)) for e, s in zip(estimate, share, strict=True)]
-    return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
-
-
-def many_at_once():
-    """A trace of jobs that are all there from the first second on, for a larger machine."""
-    generator = np.random.default_rng(3)
-    size = generator.choice([1, 1, 1, 2, 3, 5, 8, 20, 33], 300)
-    estimate = generator.choice([7, 60, 300, 900, 3600, 40_000, 300_000], 300)
-    runtime = np.maximum(1, estimate * generator.random(300)).astype(int)
-    return bfenv.make_trace(np.zeros(300), size, runtime, 33, estimate=estimate)
 
 
 def many_different():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines.selective import SELECTIVE, selective
-from tests.baselines.test_slack import crowds, with_another
+from tests.baselines.machines import crowds, with_another
 from tests.conftest import as_naive, small_traces
 from tests.oracles import slack as naive_slack
 

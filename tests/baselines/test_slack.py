@@ -12,8 +12,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.baselines.reservations import NONE
 from bfenv.baselines.selective import SELECTIVE, selective
 from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
-from bfenv.core.cluster import now
-from bfenv.core.events import advance, new_cluster
+from tests.baselines.machines import crowds, with_another
 from tests.conftest import COMPILED, as_naive, small_traces
 from tests.oracles import slack as naive_slack
 
@@ -36,30 +35,6 @@ def test_a_job_is_backfilled_if_it_delays_the_other_by_no_more_than_its_slack(es
     #  2 | 222221111     |    1111
     #  1 |0000  1111     |00001111222222     job 1 was to start at 4, half its estimate is 2
     assert starts(relaxed(0.5), 2, (0, 1, 4), (1, 2, 4), (1, 1, estimate)) == expected
-
-
-@st.composite
-def crowds(draw):
-    """A small trace with priorities, in which many jobs wait at a time."""
-    machine = draw(st.integers(2, 6))
-    rows = draw(
-        st.lists(
-            st.tuples(
-                st.sampled_from([0, 0, 0, 1, 2]),  # gap
-                st.integers(1, machine),  # size
-                st.integers(1, 12),  # estimate
-                st.sampled_from([0, 0, 2, 11]),  # estimate - runtime
-                st.integers(-2, 2),  # priority
-            ),
-            min_size=4,
-            max_size=12,
-        )
-    )
-    gap, size, estimate, spare, priority = (np.array(column) for column in zip(*rows, strict=True))
-    runtime = np.maximum(estimate - spare, 1)
-    return bfenv.make_trace(
-        np.cumsum(gap), size, runtime, machine, estimate=estimate, priority=priority
-    )
 
 
 FAMILIES = {"slack": (slack, [0, 1, 2.5, 8]), "relaxed": (relaxed, [0, 0.4, 1, 3])}
@@ -138,24 +113,6 @@ def test_with_no_slack_and_exact_estimates_both_are_conservative_backfilling(tra
     expected = bfenv.simulate(exact, "conservative").start.tolist()
     assert bfenv.simulate(exact, slack(0)).start.tolist() == expected
     assert bfenv.simulate(exact, relaxed(0)).start.tolist() == expected
-
-
-def with_another(trace, policy, is_turn):
-    """Ends of a run in which EASY decides in the passes that are not the policy's turn."""
-    jobs, easy = trace.jobs, find_policy("easy")
-    cluster, jobs, truth = new_cluster(trace)
-    memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
-    count = 0
-    while advance(cluster, jobs, truth):
-        count += 1
-        if is_turn(count):
-            policy.decide(cluster, jobs, memory)
-            assert memory.reservations.profile.time[0] == now(
-                cluster
-            )  # no part of the plan lies in the past
-        else:
-            easy.decide(cluster, jobs, memory)
-    return cluster.end
 
 
 TAKING_OVER = [SLACK, RELAXED, relaxed(0), SELECTIVE, selective(0)]

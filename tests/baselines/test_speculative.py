@@ -11,7 +11,7 @@ from bfenv.baselines.multiqueue import multiqueue
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.policy import Policy
-from tests.baselines.test_multiqueue import (
+from tests.baselines.trial_cases import (
     asking,
     assert_equals_naive,
     schedule,

@@ -15,7 +15,7 @@ from bfenv.core.policy import Policy, new_memory
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import COMPILED, small_traces, stretched
 from tests.drawn_policies import drawn_policies
-from tests.envs.test_combinations import OPTIONS, RULES, TRACES, play
+from tests.envs.combinations import OPTIONS, RULES, TRACES, play
 from tests.strict_arrays import strict, strict_environment
 
 pytestmark = pytest.mark.skipif(COMPILED, reason="`make bounds` checks compiled kernels")

@@ -1,58 +1,20 @@
 """Settings in combination: an episode depends on nothing before it, and its sums add up."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
-from tests.conftest import small_traces
-from tests.envs.test_vector import same
+from tests.envs.combinations import OPTIONS, RULES, TRACES, play
+from tests.envs.vectors import same
 
-TRACES = st.tuples(
-    small_traces(jobs=3), small_traces(jobs=9) | small_traces(jobs=6, requested_starts=True)
-)
-AGES = [
-    {"guard": None},
-    {"guard": 1e-9},
-    {"guard": 5e-5},
-    {"guard": 5e-5, "guard_scale": "backlog"},
-]
-RULES = st.builds(
-    lambda age, head: age | head,
-    st.sampled_from(AGES),
-    st.sampled_from([{"reservations": 0}, {"reservations": 1}, {}]),
-)
 REWARDS = ("bounded_slowdown", "wait")
-OPTIONS = st.fixed_dictionaries(
-    {
-        "window": st.sampled_from([1, 2, 3, 8]),
-        "window_order": st.sampled_from(["mixed", "oldest", "saf"]),
-        "idle": st.sampled_from(["never", "allowed", "every_pass"]),
-        "max_episode_steps": st.sampled_from([None, 1, 3, 7]),
-    }
-)
 
 
 def note(before, after, ended):
     """A reward that tells everything which it is given."""
     return after.wait - before.wait + 1e-3 * float((7 * ended.job + ended.end).sum())
-
-
-def play(env, choices, **reset):
-    """All that is seen in an episode of random actions; `choices` is their seed."""
-    generator = np.random.default_rng(choices)
-    observation, info = env.reset(**reset)
-    seen, over = [(observation, info)], False
-    while not over:
-        mask = info["action_mask"] if generator.random() < 0.9 else env.action_space.n * [1]
-        action = int(generator.choice(np.flatnonzero(mask)))
-        observation, reward, terminated, truncated, info = env.step(action)
-        assert env.observation_space.contains(observation)
-        seen.append((observation, reward, terminated, truncated, info))
-        over = terminated or truncated
-    return seen
 
 
 @given(TRACES, RULES, OPTIONS, st.integers(0, 2**32 - 1))

@@ -13,7 +13,7 @@ from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import TRAINING_LOADS, WORKLOAD
 from tests.envs.playing import play, whole
-from tests.envs.test_vector import SHORT
+from tests.envs.vectors import SHORT
 
 
 def test_split():

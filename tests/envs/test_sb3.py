@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormali
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.sb3 import BackfillVecEnv
-from tests.envs.test_vector import SHORT, same, some_actions
+from tests.envs.vectors import SHORT, same, some_actions
 
 
 def twins(count, steps=None, **settings):

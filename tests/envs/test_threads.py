@@ -5,7 +5,7 @@ import pytest
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.vector import BackfillVectorEnv
-from tests.envs.test_vector import SHORT, same, some_actions
+from tests.envs.vectors import SHORT, same, some_actions
 
 
 @pytest.mark.parametrize("order", [{}, {"window": 3, "window_order": "saf"}])

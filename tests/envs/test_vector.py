@@ -13,8 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.vector import BackfillVectorEnv
-
-SHORT = {"window": 8, "episode_jobs": 12, "warmup_jobs": 20}
+from tests.envs.vectors import SHORT, same, some_actions
 
 
 def users():
@@ -22,30 +21,6 @@ def users():
     trace = bfenv.load_workload("lublin:procs=32,jobs=400,load=1.3,seed=1")
     user = np.random.default_rng(0).integers(-1, 6, len(trace))
     return replace(trace, jobs=trace.jobs._replace(user=user))
-
-
-def same(one, other):
-    """Equal in keys, types of arrays and every value, nested or not."""
-    assert isinstance(other, type(one)), (type(one), type(other))
-    if isinstance(one, dict):
-        assert set(one) == set(other)
-        for key in one:
-            same(one[key], other[key])
-    elif isinstance(one, list) or (isinstance(one, np.ndarray) and one.dtype == object):
-        assert len(one) == len(other)
-        for mine, yours in zip(one, other, strict=True):
-            same(mine, yours)
-    elif isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype
-        assert np.array_equal(one, other)
-    else:
-        assert one == other
-
-
-def some_actions(masks, generator):
-    """Mostly legal, now and then any."""
-    legal = (generator.random(masks.shape) * masks).argmax(1)
-    return np.where(generator.random(len(masks)) < 0.05, masks.shape[1] - 2, legal)
 
 
 def twins(count, steps=None, mode=AutoresetMode.SAME_STEP, **settings):

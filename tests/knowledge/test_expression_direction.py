@@ -10,7 +10,7 @@ from bfenv.knowledge import expressions as ops
 from bfenv.knowledge.expression_direction import FALLS, HIGHEST, LOWEST, RISES, STAYS, _range
 from bfenv.knowledge.expressions import read_expression
 from bfenv.knowledge.user_history import NAMES, WAIT
-from tests.knowledge.test_expressions import texts
+from tests.knowledge.expression_texts import texts
 
 FUNCTIONS = {
     ops.NEGATE: np.negative, ops.LOG: np.log, ops.EXP: np.exp, ops.SQRT: np.sqrt, ops.ABS: np.abs,

@@ -9,7 +9,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, TRIALS, division_of
 from bfenv.evaluation.row import Row
 from bfenv.leaderboard.standings import division, rank_policies
-from tests.leaderboard.test_standings import row
+from tests.leaderboard.made_rows import row
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bfenv.leaderboard.report.other_metrics import COLUMNS, metric_lines, metric_notes
 from bfenv.leaderboard.yardsticks import YARDSTICKS, places_by_metric
-from tests.leaderboard.test_standings import failed, row, with_metrics
+from tests.leaderboard.made_rows import failed, row, with_metrics
 
 METRICS = [yardstick.metric for yardstick in YARDSTICKS]
 
