@@ -19,13 +19,13 @@ def check(
         MINUTE, "--seconds", "Time limit of a decision.  [default: 1min]", least=1
     ),
 ) -> None:
-    """Find faults in your own policy.
+    """Find faults in your policy.
 
     Faults are illegal starts, exceptions, jobs that never start, endless decisions, changes to the
-    cluster other than by its functions, decisions that depend on true runtimes or on jobs not yet
-    submitted, randomness that ignores the seed, state kept from run to run, and undeclared flags.
-    Each is printed in one line, and the exit status is 1 if there are any. The policy runs on small
-    cases that provoke such faults, and on --workload if you give one.
+    cluster that bypass its functions, decisions that depend on true runtimes or on future jobs,
+    randomness that ignores the seed, state that is kept between runs, and undeclared flags. Each
+    fault is printed in one line, and the exit status is then 1. The policy runs on small cases that
+    provoke such faults, and on --workload if you give one.
 
     \b
     Examples:

@@ -76,9 +76,9 @@ def evaluate(
 ) -> None:
     """Compare schedulers on the same jobs: policies, agents, models and programs.
 
-    Without --agent, policies run on whole workloads. With --agent, all play the same episodes of
-    the environment. Random actions, EASY and every --policy (by default conservative,
-    easy-random and los) stand beside the agent, and the best policy that starves no job.
+    Without --agent, policies run on whole workloads. With --agent, all schedulers play the same
+    episodes of the environment. The table has the agent, random actions, EASY and every --policy
+    (by default conservative, easy-random and los). It marks the best policy that starves no job.
 
     \b
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
@@ -93,24 +93,25 @@ def evaluate(
 
     A policy is a name, a name with options such as "easy(order=sjf)", "agent:NAME" (see `bfenv
     agents`), or "module:object" from a module that can be imported or is in the current folder. If
-    a policy fails, the others are still compared, and the exit status is 1; it is 2 if all fail. If
-    jobs request start times, the default leaves out the policies that do not plan for them.
+    a policy fails, the others are still compared, and the exit status is 1. If all fail, it is 2.
+    If jobs request start times, the default leaves out the policies that do not plan for them.
 
     An agent is "random", the name of a policy, "module:object", an exported network
     (MODEL.json or "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs
     --trust. Settings of the environment may follow a name, as in "easy:reservations=1". Networks
-    and models bring their own. Agents that sample actions are scored with and without sampling. A
-    column shows which share of its actions the rules of the environment replaced.
+    and models have their settings on their cards. Agents that sample actions are scored with and
+    without sampling. A column shows the share of an agent's actions that the rules of the
+    environment replaced.
 
-    Episodes have the environment's default length, or half of what a small split has after the
-    warm-up. With --long, a note says where the long episode differs by more than a factor of 1.5
-    from the others, or only the long one shows starved jobs.
+    Episodes have the environment's default length. On a small split, they have half of the jobs
+    that follow the warm-up. With --long, a note lists the agents whose long episode differs from
+    the others by more than a factor of 1.5, and agents that starve jobs only in the long episode.
 
-    If a log records start times, its own schedule is the first row, "logged". A second table shows
-    how closely each policy repeats that schedule, followed by what is not simulated.
+    If a log records start times, the first row is the log's schedule, "logged". A second table
+    shows how closely each policy repeats that schedule, and lists what is not simulated.
 
-    With several workloads, one table has each policy's mean bounded slowdown on each, with the 95 %
-    interval of its difference from EASY's job by job, and ratios to EASY's over all.
+    With several workloads, the table has each policy's mean bounded slowdown on each workload, the
+    95 % interval of its difference from EASY's job by job, and ratios to EASY's over all workloads.
 
     \b
     Examples:

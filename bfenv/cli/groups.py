@@ -17,7 +17,7 @@ class Summary(NamedTuple):
     extra: str = ""  # a key of PACKAGES; "" for bfenv itself
 
 
-# In the order a newcomer needs them: compare, operate, research.
+# In the order in which a newcomer needs them: compare, operate, research.
 MENU = {
     "evaluate": Summary(
         "Compare schedulers on the same jobs: policies, agents, models and programs."
@@ -26,16 +26,14 @@ MENU = {
     "report": Summary("Report what another policy would do to your users.", "site"),
     "apply": Summary("Bring an order to a live Slurm.", "site"),
     "when": Summary("Say when jobs will start, and how sure that is.", "site"),
-    "workloads": Summary("List workloads; show, fetch, import or schedule one."),
-    "train": Summary(
-        "Train an agent: evolve a small score, by which EASY orders the queue.", "lab"
-    ),
+    "workloads": Summary("List workloads, or show, fetch, import or schedule a workload."),
+    "train": Summary("Train an agent: evolve a small score by which EASY orders the queue.", "lab"),
     "search": Summary("Search for an order of EASY that beats EASY.", "lab"),
     "record": Summary("Record a policy or an agent as a data set of Minari."),
     "evolve-task": Summary("Write a task for OpenEvolve and services like it.", "judge"),
     "leaderboard": Summary("Compare policies and agents on frozen suites of traces."),
-    "check": Summary("Find faults in your own policy."),
-    "agents": Summary("List agents; show one, make one, or prepare one for the Hub."),
+    "check": Summary("Find faults in your policy."),
+    "agents": Summary("List agents, or show, make or publish an agent."),
     "warm": Summary("Compile the environment and the common policies now."),
 }
 # Behind the commands of the menu: the first word is one of these, the last one is the module.
@@ -45,12 +43,14 @@ BEHIND = {
     "report whatif": Summary("Compare variants of your site side by side.", "site"),
     "workloads import": Summary("Make a workload from your cluster's log.", "site"),
     "train curves": Summary("Draw the learning curves of trainings.", "lab"),
-    "agents card": Summary("Make an agent of a search's result: score it, write its card.", "lab"),
+    "agents card": Summary("Score the result of a search, and write its card.", "lab"),
     "check conformance": Summary(
         "Test EASY or conservative backfilling with small cases.", "judge"
     ),
-    "leaderboard bound": Summary("Find how far the policies are from the best schedule.", "judge"),
-    "leaderboard verify": Summary("Check that the rows of a leaderboard are true.", "judge"),
+    "leaderboard bound": Summary(
+        "Show how far policies are from the best possible schedule.", "judge"
+    ),
+    "leaderboard verify": Summary("Check the rows of a leaderboard.", "judge"),
     "agents push": Summary("Write an agent's folder for the Hugging Face Hub.", "judge"),
 }
 COMMANDS = MENU | BEHIND

@@ -97,7 +97,7 @@ WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG", "LOG..."}  # of the others
 
 
 class Sandbox(StrEnum):
-    """What contains players, beside limits."""
+    """The sandbox in which players run."""
 
     none = "none"
     bwrap = "bwrap"

@@ -8,9 +8,10 @@ POLICIES = ("fcfs", "easy", "conservative", "los", "easy-sjf", "multiqueue", "ag
 def warm() -> None:
     """Compile the environment and the common policies now.
 
-    You need not: what is not compiled runs as plain Python, and is compiled meanwhile. Compile
-    before long jobs on a cluster, or before you measure speed. The code is kept in the folder that
-    the environment variable BFENV_CACHE names, or in your user's cache folder.
+    This command is optional: until code is compiled, it runs as plain Python, and a background
+    process compiles it. Compile before long jobs on a cluster, or before you measure speed. The
+    compiled code is in your user's cache folder, or in the folder of the environment variable
+    BFENV_CACHE.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The commands `bfenv agents` and `bfenv agents show`: the agents that bfenv comes with."""
+"""The commands `bfenv agents` and `bfenv agents show`: bfenv's agents."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from bfenv.cli.show import Format
 
 
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List agents; show one, make one, or prepare one for the Hub.
+    """List agents, or show, make or publish an agent.
 
-    Use them by their name, "agent:NAME", wherever you name a policy. "ratio" is the mean bounded
-    slowdown over EASY's: the geometric mean over the test splits on the card, at their own load and
-    at load 0.9; "unseen" is that over its other workloads, at their own load. "longest wait" is the
-    largest ratio to EASY's longest wait. `bfenv agents show NAME` says what an agent is, and lists
-    the workloads.
+    Use an agent as "agent:NAME" wherever you name a policy. "ratio" is the mean bounded slowdown
+    divided by EASY's, as the geometric mean over the test splits on the card, at the original load
+    and at load 0.9. "unseen" is this ratio over the other workloads on the card, at the original
+    load. "longest wait" is the largest ratio to EASY's longest wait. `bfenv agents show NAME`
+    describes an agent and lists the workloads.
 
     \b
     Examples:

@@ -40,10 +40,11 @@ def report(
 ) -> None:
     """Rank the policies of a leaderboard.
 
-    The measure is the penalized slowdown: the mean bounded slowdown over EASY's, multiplied by the
-    longest wait over EASY's where that is above 1. A mark shows who starves jobs. The HTML page is
-    a single file and makes no network requests. Its Gantt chart shows the hours in which EASY and
-    the best policy differ most; for others see `bfenv gantt`.
+    The default measure is the penalized slowdown: the mean bounded slowdown divided by EASY's,
+    multiplied by the longest wait divided by EASY's if that is above 1. A mark shows the policies
+    that starve jobs. The HTML page is a single file and makes no network requests. Its Gantt chart
+    shows the hours in which EASY and the best policy differ most. For other hours, use `bfenv
+    gantt`.
 
     \b
     Examples:

@@ -75,11 +75,11 @@ def run(
 ) -> None:
     """Run policies and agents on a suite.
 
-    Each workload and seed is one row. Rows that the folder already has are skipped, so an
-    interrupted run resumes; a message counts those of other sources or versions. If a policy fails
-    or takes too long, only its row fails, and it records the reason. Rows do not depend on how the
-    work is split, so shards may share a folder, or you can merge their folders. The exit status is
-    1 if any row has failed, now or before.
+    Each policy, workload and seed is one row. Rows that the folder already has are skipped, so an
+    interrupted run resumes. A message counts rows of other sources or versions. If a policy fails
+    or takes too long, only its row fails, and the row records the reason. Rows do not depend on
+    shards, so shards may share a folder, or you can merge their folders. The exit status is 1 if
+    any row has failed, in this run or an earlier run.
 
     \b
     Suites:
@@ -89,16 +89,16 @@ def run(
     environment and seed that returns one; an exported network (MODEL.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
-    conservative, easy-random, los and, beside agents, random actions run as well, for
-    comparison. On logs with requested start times, those run that plan for them.
+    conservative, easy-random and los run as well, for comparison. With agents, random actions also
+    run. If a log has requested start times, only the policies that plan for them run.
 
-    Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
-    player: a process that is never given the trace, with limits on time, memory and output, and
-    on request in a sandbox. docs/players.md describes them, and the messages that a program of any
-    language exchanges with the referee.
+    Code that is not part of bfenv ("module:object", saved models, programs of --player) runs in a
+    player: a process that never gets the trace, with limits on time, memory and output, and
+    optionally in a sandbox. docs/players.md describes players, and the messages that a program in
+    any language exchanges with the referee.
 
-    With --workload, the suite is your own logs, each identified by the hash of its content. If a
-    log records start times, its own schedule is a row, "logged".
+    With --workload, the suite consists of your logs, each identified by the hash of its content. If
+    a log records start times, the log's schedule is a row, "logged".
 
     \b
     Examples:

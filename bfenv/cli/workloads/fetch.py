@@ -11,12 +11,12 @@ from bfenv.cli.options import option
 
 def fetch(
     name: str = typer.Argument(..., metavar="LOG", help="See `bfenv workloads`."),
-    folder: Path | None = option(None, "FOLDER", "Where to put it. Default: the user's cache."),
+    folder: Path | None = option(None, "FOLDER", "Folder of the file. Default: the user's cache."),
 ) -> None:
     """Download a log of the Parallel Workloads Archive.
 
-    The path of the log is printed. A log that is already on this machine is not downloaded again.
-    The hash of the text is compared with the known one, if there is one.
+    The command prints the path of the log. It does not download a log that is already on this
+    machine. It checks the hash of the text if bfenv has one for this log.
 
     \b
     Examples:

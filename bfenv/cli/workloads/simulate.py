@@ -18,7 +18,7 @@ def simulate(
         None, "POLICY", "See `bfenv evaluate policies`.  [default: easy]", "--policy", "-p"
     ),
     player: str | None = option(
-        None, "COMMAND", "Program that schedules instead; docs/players.md."
+        None, "COMMAND", "Program that schedules instead, see docs/players.md."
     ),
     seed: SeedOption = 0,
     load: LoadOption = None,
@@ -30,11 +30,11 @@ def simulate(
     """Write the schedule of a policy.
 
     The columns of CSV are job,submit,size,estimate,runtime,start,end, and for a log number. Times
-    are in seconds since the first submit time. Jobs count from 0, without those that were dropped;
-    "number" is the job's number in the log.
+    are in seconds since the first submit time. Jobs count from 0, without dropped jobs. "number" is
+    the job's number in the log.
 
-    A file name that ends in .swf or .swf.gz selects the Standard Workload Format, one that ends in
-    jobs.csv the format of the simulator Batsim.
+    The file name selects the format: .swf or .swf.gz is the Standard Workload Format, and a name
+    that ends in jobs.csv is the format of the simulator Batsim.
 
     \b
     Examples:

@@ -39,9 +39,9 @@ def bound(
     """Show how far EASY is from the best possible schedule.
 
     No schedule that runs jobs to completion has a metric below the bound, even if all jobs and
-    runtimes are known in advance. The best schedules found use that knowledge; in the fair one, no
-    job waits longer than twice EASY's longest wait. "Gap closed" says how much of the way from
-    EASY (0 %) to the best schedule found (100 %) a policy goes.
+    runtimes are known in advance. The best schedules that were found use this knowledge. In the
+    fair schedule, no job waits longer than twice EASY's longest wait. "Gap closed" places a policy
+    between EASY (0 %) and the best schedule that was found (100 %).
 
     \b
     Examples:

@@ -38,11 +38,11 @@ def conformance(
     """Test EASY or conservative backfilling with small cases.
 
     Each case tests one rule with a few jobs, such as that a job may run past the shadow time on the
-    extra nodes. If a usual mistake explains a difference, it is named. Without --policy and
-    --command, the cases are listed. The exit status is 1 if a case fails; conventions, about which
-    simulators may differ on purpose, do not count.
+    extra nodes. If a common mistake explains a difference, the command names it. Without --policy
+    and --command, it lists the cases. The exit status is 1 if a case fails. Simulators may differ
+    in conventions on purpose, so these cases do not count.
 
-    A command answers with SWF, or with lines "job start"; jobs are numbered from 1.
+    A command answers with SWF, or with lines "job start". Jobs are numbered from 1.
 
     \b
     Examples:

@@ -23,10 +23,11 @@ def evolve_task(
 ) -> None:
     """Write a task for OpenEvolve and services like it.
 
-    A language model rewrites the scheduler in initial_program.py, and evaluator.py scores what it
-    writes: first whether it is legal, in time and without foresight, then on short windows, then on
-    the training parts of the workloads. Programs run as players, on salted copies of the jobs.
-    docs/how_to/evolve.md says how to read the result.
+    A language model rewrites the scheduler in initial_program.py, and evaluator.py scores the new
+    program. It first checks that the program is legal, in time and without foresight. Then it
+    scores the program on short windows, and finally on the training parts of the workloads.
+    Programs run as players, on randomized copies of the jobs. docs/how_to/evolve.md explains the
+    result.
 
     \b
     Examples:

@@ -18,12 +18,12 @@ def bound(
     check: bool = typer.Option(False, "--check", help="Verify the files that are there instead."),
     format: FormatOption = Format.table,
 ) -> None:
-    """Find how far the policies are from the best schedule.
+    """Show how far policies are from the best possible schedule.
 
-    For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
-    that a search with full knowledge finds are kept in FOLDER/bounds. The reports of the
-    leaderboard then have a table of them. Interrupted runs resume: existing files are kept. Those
-    of bfenv's own suites come with it.
+    For each trace, the command computes a certified lower bound of the mean bounded slowdown, and
+    searches for the best schedules with full knowledge. It stores them in FOLDER/bounds, and the
+    reports of the leaderboard then have a table of them. Interrupted runs resume: existing files
+    are kept. bfenv includes the files of its suites.
 
     \b
     Examples:

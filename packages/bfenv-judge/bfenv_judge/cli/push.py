@@ -17,12 +17,11 @@ def push(
 ) -> None:
     """Write an agent's folder for the Hugging Face Hub.
 
-    DIR gets README.md, whose metadata has the mean reward on the test split with its standard
-    deviation; agent.json, which opens without running code; and replay.mp4, the first episode
-    above EASY's on the same jobs (pip install "bfenv[judge]"). RUN may also be a card or
-    "agent:NAME".
-    The default of --workload is the first on the card. Nothing is uploaded: `hf upload
-    USER/NAME DIR` of huggingface_hub does that.
+    DIR gets three files. README.md has the mean reward on the test split and its standard deviation
+    as metadata. agent.json opens without running code. replay.mp4 shows the first episode above
+    EASY's on the same jobs (pip install "bfenv[judge]"). RUN may also be a card or "agent:NAME".
+    The default of --workload is the first on the card. The command uploads nothing. To upload the
+    folder, run `hf upload USER/NAME DIR` of huggingface_hub.
 
     \b
     Examples:

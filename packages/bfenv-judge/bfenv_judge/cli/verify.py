@@ -48,17 +48,18 @@ def verify(
     scheduler: options.SchedulerOption = None,
     format: FormatOption = Format.table,
 ) -> None:
-    """Check that the rows of a leaderboard are true.
+    """Check the rows of a leaderboard.
 
-    The suite and its traces are compared with bfenv's own. Names must not imitate bfenv's own
-    policies and agents, which have no other code. Schedules that were kept are checked against the
-    machine, and their results are computed again from starts and ends. Rows are run again and must
-    have the same bytes, except for versions, commit and sandbox. Bounds are verified.
+    The suite and its traces are compared with bfenv's. Names must not imitate bfenv's policies and
+    agents, and rows with their names must not refer to other code. Kept schedules are checked
+    against the machine, and their results are computed again from starts and ends. Rows are run
+    again and must have the same bytes, except for versions, commit and sandbox. Bounds are
+    verified.
 
-    The exit status is 0 if every row was run again and all holds, and 1 if anything is wrong.
-    Otherwise it is 3: some rows were not run again, so their results are unverified, and it says
-    how many. A schedule that was kept does not show who made it. Rows whose code Python does not
-    find are not run again: read that code, and add its folder to PYTHONPATH.
+    The exit status is 0 if every row was run again and every check passed, and 1 if a check failed.
+    Otherwise it is 3: some rows were not run again, so their results are unverified. The output
+    counts them. A kept schedule does not prove who made it. If Python does not find the code of a
+    row, the row is not run again: read the code, and add its folder to PYTHONPATH.
 
     \b
     Examples:

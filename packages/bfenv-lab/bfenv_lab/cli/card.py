@@ -33,11 +33,11 @@ def card(
     scheduler: SchedulerOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Make an agent of a search's result: score it, write its card.
+    """Score the result of a search, and write its card.
 
-    The agent is scored on the test split of each --workload and on all jobs of each --unseen
-    workload, at its own load and at 0.9. Jobs that it was trained on are refused. Use the card as
-    "agent:FILE" wherever you name a policy.
+    The command scores the agent on the test split of each --workload and on all jobs of each
+    --unseen workload, at the original load and at 0.9. It refuses jobs that the agent was trained
+    on. Use the card as "agent:FILE" wherever you name a policy.
 
     \b
     Examples:

@@ -18,9 +18,9 @@ def curves(
     """Draw the learning curves of trainings.
 
     A curve shows the score of each generation's best candidate on validation, relative to EASY's.
-    Trainings that differ only in their seed are drawn as one curve: the median, and a band from the
-    lowest to the highest. easy-sjf and easy-saf are lines, scored on the jobs of the first
-    training. Without --out and --data, the points are printed as CSV.
+    Trainings that differ only in their seed share a curve: the median, and a band from the
+    lowest to the highest score. Horizontal lines are the scores of easy-sjf and easy-saf on the
+    jobs of the first training. Without --out and --data, the points are printed as CSV.
 
     \b
     Examples:

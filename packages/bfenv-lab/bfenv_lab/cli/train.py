@@ -37,17 +37,17 @@ def train(
     backend: o.BackendOption = "loky",
     scheduler: o.SchedulerOption = None,
 ) -> None:
-    """Train an agent: evolve a small score, by which EASY orders the queue.
+    """Train an agent: evolve a small score by which EASY orders the queue.
 
-    CMA-ES tunes the 19 weights of a linear score, or those of a network with --units hidden units.
-    It plays the training split of each workload as a whole, and all candidates of a generation play
-    the same jobs. Without --workload, these are six traces of the model lublin. The result
-    is FOLDER/agent.json, the best policy on the validation split: score it with `bfenv evaluate
-    --policy agent:FOLDER/agent.json`.
+    CMA-ES tunes the 19 weights of a linear score, or the weights of a network with --units hidden
+    units. It simulates the complete training split of each workload, and all candidates of a
+    generation get the same jobs. The default workloads are six traces of the model lublin. The
+    result is FOLDER/agent.json, the best policy on the validation split. Score it with `bfenv
+    evaluate --policy agent:FOLDER/agent.json`.
 
     The progress bar shows the mean bounded slowdown and the longest wait on validation, both
-    divided by EASY's. An agent whose longest wait is at most 1.8 times EASY's is preferred to any
-    other. Run the same command again to continue an interrupted training: the result is the same.
+    divided by EASY's. Training prefers agents whose longest wait is at most 1.8 times EASY's. Run
+    the same command again to continue an interrupted training; the result is the same.
 
     To train a neural network, use stable-baselines3: `python -m bfenv.train_sb3 --help`.
 
