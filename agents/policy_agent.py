@@ -44,16 +44,16 @@ class HandleAgent:
         Args:
             observation: Of one environment or of a batch; only its shape is read.
             state: Is returned unchanged.
-            episode_start, action_masks: Are not read.
-            deterministic: Is not read: what is stochastic draws from its seed in any case.
+            episode_start, action_masks: Ignored.
+            deterministic: Ignored; a stochastic policy always draws from its seed.
 
         Returns:
             tuple:
             * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
-            * `state`: As it was given.
+            * `state`: The argument `state`, unchanged.
 
         Raises:
-            PolicyError: If the policy raises anything.
+            PolicyError: If the policy raises an exception.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state
@@ -66,19 +66,21 @@ class HandleAgent:
 class PolicyAgent(HandleAgent):
     """A policy that acts in Backfill-v0 environments.
 
-    It reads the machine from the environments themselves, not from observations. Where the rules of
-    the environment allow all that the policy does, and no more jobs wait than the window has slots,
-    its schedule is that of `bfenv.simulate`. Else it comes as close as the rules allow:
+    It reads the machine from the environments themselves, not from observations. If the environment
+    allows all starts of the policy, and the window has a slot for every waiting job, the schedule
+    is the same as under `bfenv.simulate`. Otherwise the agent follows the policy as far as the
+    rules allow:
 
-    * When more jobs wait, the policy plans on the jobs in slots, as if no others waited, and plans
-      again after each start, which brings another job into a slot. A policy with a memory plans on
-      all jobs; starts of jobs in no slot are left out.
-    * A start that is illegal, because of a reservation or the guard, is left out. Where the pass is
-      illegal, it names a head that forbids all further starts, or takes the first legal action.
+    * If more jobs wait than there are slots, the policy plans only with the jobs in slots. It plans
+      again after each start, which brings another job into a slot. A policy with a memory plans
+      with all jobs, and the agent leaves out starts of jobs without a slot.
+    * The agent leaves out starts that are illegal because of a reservation or the guard. If the
+      pass is illegal, it names a head that forbids all further starts, or takes the first legal
+      action.
 
-    `replaced_actions` counts what was left out. A policy with a memory is told so: it makes a new
-    plan from the machine. A policy with a memory must see every pass, and so
-    must one whose starts the environment may forbid: the environments then stop at each.
+    `replaced_actions` counts the starts that were left out. A policy with a memory then makes a new
+    plan from the machine. If a policy has a memory, or if the environment may forbid its starts, it
+    must see every pass, so the environments stop at each pass.
 
     Args:
         policy: A policy or its name.
@@ -190,7 +192,7 @@ class PolicyAgent(HandleAgent):
 
 
 def is_batch(observation: Any) -> bool:
-    """Tell whether an observation is of several environments."""
+    """Return whether an observation belongs to several environments."""
     if isinstance(observation, dict):
         return bool(np.ndim(observation["cluster"]) == 2)
     return bool(np.ndim(observation) == 2)

@@ -1,7 +1,7 @@
-"""The policies by name: those of this room, those of installed packages, and those you register.
+"""Policies by name: bfenv's policies, policies of installed packages, and policies you register.
 
-`find_policy` understands the grammar of `bfenv.core.names`. A package can offer policies by name
-with entry points of the group "bfenv.policies", each of them a Policy or a family: a function that
+`find_policy` uses the grammar of `bfenv.core.names`. A package can offer policies by name with
+entry points of the group "bfenv.policies". An entry point is a Policy or a family: a function that
 makes policies from options.
 """
 
@@ -44,7 +44,7 @@ Family = Callable[..., Policy | Competitor]
 
 
 class PolicyFile(Protocol):
-    """What a file of this room offers: published policies, and functions that make others."""
+    """The contents of a module of policies: published policies, and families."""
 
     @property
     def POLICIES(self) -> tuple[Policy, ...]:
@@ -88,8 +88,8 @@ def policy(
     """Return a Policy of a function, registered by its name; also a decorator.
 
     The function is `decide(cluster, jobs)`, or `decide(cluster, jobs, memory)` for a policy that
-    has a memory. For random numbers, pass `stochastic=True`: the third argument is then a numpy
-    Generator made from the seed, unless `memory` makes something else of it.
+    has a memory. For random numbers, pass `stochastic=True`. The third argument is then a numpy
+    Generator made from the seed, or the result of `memory` if you pass it.
 
     Args:
         function: The function that decides; without one, a decorator with these options is
@@ -125,10 +125,10 @@ def policy(
 
 
 def policies() -> Mapping[str, Policy]:
-    """Return the policies by name: bfenv's own, then those registered by `policy`.
+    """Return the policies by name: bfenv's policies, then policies registered by `policy`.
 
-    bfenv's own are the baselines, and those of its other distributions that are installed. Policies
-    of other packages are imported when `find_policy` is asked for them by name.
+    bfenv's policies are the baselines and the policies of its installed distributions. Policies of
+    other packages are imported when `find_policy` gets their name.
 
     Examples:
         >>> import bfenv
@@ -164,10 +164,10 @@ def _of_distribution(name: str) -> Policy | None:
 
 
 def families() -> Mapping[str, Family]:
-    """Return the functions that make policies from options: the baselines', then installed ones.
+    """Return the families, functions that make policies from options: baselines, then packages.
 
     Raises:
-        PolicyError: If an installed package offers what cannot be imported.
+        PolicyError: If a family of an installed package cannot be imported.
     """
     installed = {name: _installed(name) for name in offers(GROUP)}
     return MappingProxyType(
@@ -185,13 +185,13 @@ def find_policy(policy: str | Policy | Competitor | Callable[..., Any]) -> Polic
             that makes a policy; "family:argument", for an installed family that takes one, as in
             "agent:NAME", and with options if it makes a family of that; a Policy, which is passed
             through; a function, of which a policy is made.
-            A policy found by a text with a colon has that text as its name.
+            A policy that is found by "module:object" has this text as its name.
 
     Raises:
         UnknownNameError: If no policy has the name; the message suggests others.
         PolicyError: If an expression cannot be read, the family does not have an option, a module
-            cannot be imported or lacks the object, or the argument is neither of the above. Also if
-            it names a competitor that makes whole schedules, such as a network.
+            cannot be imported or lacks the object, or the argument is none of the above. Also if
+            the name refers to a competitor that makes whole schedules, such as a network.
 
     Examples:
         >>> import bfenv
@@ -211,12 +211,12 @@ def find_competitor(competitor: str | Policy | Competitor | Callable[..., Any]) 
     """Return the competitor that a name, an expression or an object refers to.
 
     Args:
-        competitor: A Competitor, which is passed through, or whatever `find_policy` takes. Names
-            may also be those of competitors that make whole schedules, such as "agent:NAME" for a
+        competitor: A Competitor, which is passed through, or an argument of `find_policy`. A name
+            may also refer to a competitor that makes whole schedules, such as "agent:NAME" for a
             network and "slurm(conf=...)".
 
     Raises:
-        PolicyError: What `find_policy` raises.
+        PolicyError: As for `find_policy`.
 
     Examples:
         >>> from bfenv.baselines import find_competitor
@@ -342,8 +342,8 @@ def simulate(
         seed: Random seed (stochastic policies only).
         event_order: "standard", or "pyss" for the event order of the simulator pyss, to compare
             with published schedules.
-        watch: Called before the first pass with a function that returns which share of the jobs has
-            started. Another thread may call that function during the run.
+        watch: Progress hook, called once before the first pass with a function that returns the
+            fraction of jobs started. Call this function from another thread during the run.
 
     Raises:
         UnknownNameError: If no policy has the name.
@@ -351,9 +351,9 @@ def simulate(
             standard one.
         IllegalStartError: If the policy starts a job that may not start; it holds the job, the time
             and the reason.
-        StarvationError: If the policy leaves jobs waiting although nothing else is left to happen.
+        StarvationError: If the policy leaves jobs waiting after the last event.
         PolicyError: If jobs have requested start times and the policy does not plan for them, or a
-            policy that is called from Python changes when a job started or ended.
+            Python policy overwrites `cluster.start` or `cluster.end`.
         BfenvError: If the seed is not an integer >= 0, or there is no such event order.
         KeyboardInterrupt: On Ctrl-C, also inside a compiled policy.
 

@@ -1,7 +1,7 @@
-"""bfenv: backfilling schedulers of HPC clusters as engine, environment and fair comparison.
+"""bfenv simulates, trains and compares backfilling schedulers of HPC clusters.
 
-The names below are imported from their packages when you first use them, so that a part of bfenv
-loads nothing but what it needs. `import bfenv` registers the environment "Backfill-v0".
+The names below are imported from their packages when you first use them, so that each part of bfenv
+loads only what it needs. `import bfenv` registers the environment "Backfill-v0".
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What can be wrong with a user's input or policy, one class per kind.
+"""Errors of a user's input or policy, one class per kind.
 
 Each class passes all its arguments to its base, so that it can be pickled between processes.
 """
@@ -43,7 +43,7 @@ class IllegalStartError(PolicyError):
 
 
 class StarvationError(PolicyError):
-    """A policy that leaves jobs waiting although nothing else is left to happen.
+    """A policy that leaves jobs waiting after the last event.
 
     Args:
         jobs: Their indices in the trace, at least one.
@@ -71,12 +71,12 @@ LISTED_BY = {
 
 
 class UnknownNameError(BfenvError):
-    """A name that nothing is registered under; the message suggests the nearest known names.
+    """An unknown name; the message suggests similar names.
 
     Args:
-        kind: What the name should name, such as "policy".
+        kind: The kind of object, such as "policy".
         name: The unknown name.
-        known: The names that would have been accepted.
+        known: The names that exist.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Jobs, what users request; and Trace, the jobs of one machine with their true runtimes."""
+"""Jobs: what users request. Trace: the jobs of one machine with their true runtimes."""
 
 import hashlib
 import reprlib
@@ -19,10 +19,17 @@ MOST_USERS = 10**7  # far beyond use; some arrays are as long as the largest use
 
 
 class Jobs(NamedTuple):
-    """The requests: all that a scheduler knows about a job when it is submitted.
+    """The requests of jobs: all that a scheduler knows about a job when it is submitted.
 
-    A policy receives the requests of the jobs submitted so far. Those of later jobs are
-    placeholders, see `bfenv.core.events.placeholder`.
+    Each field is an array of shape (n,) and type int64, in order of submission. Times are in
+    seconds since the trace began. A policy receives the requests of the jobs submitted so far. The
+    entries of future jobs are placeholders, see `bfenv.core.events.placeholder`.
+
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
+        >>> trace.jobs.size, trace.jobs.estimate
+        (array([2, 4]), array([60, 30]))
     """
 
     submit: np.ndarray  # (n,) int64 seconds since the trace began, ascending
@@ -38,7 +45,7 @@ SUBMIT, SIZE, ESTIMATE, USER, PRIORITY, REQUESTED_START = range(len(Jobs._fields
 
 
 class Outage(NamedTuple):
-    """A time within which some processors, or all of them, cannot be used."""
+    """A period in which some processors, or all of them, are out of service."""
 
     begin: int  # seconds since the trace began
     end: int  # seconds since the trace began, after `begin`
@@ -69,8 +76,8 @@ class Cleaning:
 class Trace:
     """Jobs, their true runtimes, and the machine they were submitted to; see also `make_trace`.
 
-    The runtimes are the simulator's secret: a policy receives `jobs`, never the trace. The arrays
-    become read-only. `trace[a:b]` is the trace of those jobs, beginning at time 0.
+    The runtimes are hidden from policies: a policy receives `jobs`, never the trace. The arrays
+    become read-only. `trace[a:b]` is a trace of the jobs a to b - 1. It begins at time 0.
 
     Raises:
         WorkloadError: If there are no jobs, arrays differ in length or type, or a value is out of
@@ -235,7 +242,7 @@ class Trace:
 
 
 def check_no_outages(trace: Trace) -> None:
-    """Check that the machine is always whole, where outages are not followed.
+    """Check that a trace has no outages, for callers that do not support them.
 
     Raises WorkloadError if the trace has outages.
     """

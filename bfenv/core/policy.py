@@ -1,4 +1,4 @@
-"""Policy: what a scheduler is, and how a function becomes one."""
+"""Policy: a scheduler, and how to make one from a function."""
 
 import inspect
 import operator
@@ -64,10 +64,10 @@ class Policy:
         name: What users type to choose the policy.
         decide: Makes one scheduling pass.
         run: Runs all passes, compiled; None calls `decide` from Python.
-        memory: Makes what the policy remembers from pass to pass, from the jobs, the number of
-            processors and a random generator that the seed determines.
-        records: Returns what the policy noted about each job, from its memory: arrays of n values
-            by name.
+        memory: Makes the policy's memory, which it keeps between passes, from the jobs, the number
+            of processors and a random generator that the seed determines.
+        records: Returns the policy's records of the jobs from its memory: arrays of n values by
+            name.
         summary: What the policy does, in one line.
         source: Paper and section.
         stochastic: Whether the schedule depends on the seed.
@@ -75,9 +75,10 @@ class Policy:
             ones.
         trials: Whether it starts jobs for a trial (`try_start`).
         requested_starts: Whether it plans for jobs with requested start times.
-        partitions: Returns which partitions a trace has, in the text that
-            `bfenv.core.partitions.with_partitions` takes, "" for one: of a policy that knows the
-            nodes of partitions. Without it, the policy runs on each partition by itself.
+        partitions: Returns the partitions of a trace as text for
+            `bfenv.core.partitions.with_partitions`, "" for a single partition. Give it if the
+            policy knows the nodes of partitions. Without it, the policy runs on each partition
+            separately.
     """
 
     name: str
@@ -190,7 +191,7 @@ def _renamed(place: str, name: str) -> Policy:
 def division_of(trials: bool, trace: Trace) -> str:
     """Return the division of a run, one of DIVISIONS, with trials or without.
 
-    With estimates that are the runtimes every scheduler is clairvoyant.
+    If the estimates are the runtimes, every scheduler is clairvoyant.
     """
     if bool((trace.jobs.estimate == trace.runtime).all()):
         return CLAIRVOYANT
@@ -198,7 +199,7 @@ def division_of(trials: bool, trace: Trace) -> str:
 
 
 class Scheduler(Protocol):
-    """What a policy and any other competitor say of themselves."""
+    """The properties that policies and other competitors have in common."""
 
     @property
     def name(self) -> str:
@@ -210,7 +211,7 @@ class Scheduler(Protocol):
 
 
 def plans_for(policy: Scheduler, jobs: Jobs) -> bool:
-    """Tell whether a policy can schedule these jobs: not all plan for requested start times."""
+    """Return whether a policy can schedule these jobs, which may request start times."""
     return policy.requested_starts or not bool(jobs.requested_start.any())
 
 

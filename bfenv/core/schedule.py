@@ -1,4 +1,4 @@
-"""Schedule: when each job of a trace ran, and whether the machine allows it."""
+"""Schedule: when each job of a trace ran, and checks that this was possible."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,7 +52,7 @@ def bounded_slowdown(wait, runtime, tau=TAU):
 
 
 def penalized(ratio: Any, longest: Any, usual: Any) -> Any:
-    """Multiply a ratio of mean slowdowns by what a longer longest wait costs.
+    """Penalize a ratio of mean slowdowns if the longest wait is longer than the reference's.
 
     Args:
         ratio (float or np.ndarray): Mean bounded slowdown over the reference's.
@@ -68,7 +68,18 @@ def penalized(ratio: Any, longest: Any, usual: Any) -> Any:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
-    """The outcome of a simulation; arrays are in trace order."""
+    """The starts and ends of all jobs of a trace, as `bfenv.simulate` returns them.
+
+    Arrays have shape (n,) and type int64, in trace order, and times are in seconds since the trace
+    began. `wait`, `usage` and `check` compute from them.
+
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
+        >>> schedule = bfenv.simulate(trace, "easy")
+        >>> schedule.start, schedule.end, schedule.wait
+        (array([ 0, 60]), array([60, 90]), array([ 0, 55]))
+    """
 
     trace: Trace  # the jobs and the machine
     policy: str  # its name
@@ -108,7 +119,7 @@ class Schedule:
         return wait
 
     def check(self) -> "Schedule":
-        """Return the schedule itself if this machine can have run it.
+        """Check that the schedule is possible on its machine, and return it.
 
         Raises:
             PolicyError: If a job never starts, starts before its submit or requested start time,

@@ -1,8 +1,8 @@
-"""Sweeps: many simulations at once, on the cores of this machine or on a Dask cluster.
+"""Sweeps: many simulations in parallel, on the cores of this machine or on a Dask cluster.
 
 Results and their order never depend on the number of workers. Workers of this machine receive names
-and numbers and load the workloads themselves; a Trace that you pass goes to them as files of its
-arrays, written once. What workers of a cluster receive is in `bfenv.parallel.cluster`.
+and numbers, and load the workloads. A Trace that you pass is written once to files of its arrays,
+which the workers read. `bfenv.parallel.cluster` describes the data for workers of a cluster.
 """
 
 import os
@@ -47,17 +47,18 @@ def simulate_many(
     Args:
         traces: Traces, or names of workloads.
         policies: Policies, or their names.
-        seeds: Seeds, or how many of them from 0. A policy that is not stochastic runs only with the
-            first.
+        seeds: Seeds, or a number N for the seeds 0 to N - 1. A policy that is not stochastic runs
+            only with the first seed.
         jobs, backend, scheduler: Where to run, see `run_tasks`.
         event_order: See `bfenv.simulate`.
 
     Returns:
-        Each schedule as soon as those before it are done; it has its `trace`, `policy` and `seed`.
+        Yields schedules in order, each as soon as it is available. A schedule has its `trace`,
+        `policy` and `seed`.
 
     Raises:
-        BfenvError: If `seeds` is below 1, and what `simulate`, `find_policy`, `load_workload` and
-            `run_tasks` raise.
+        BfenvError: If `seeds` is below 1, or if `simulate`, `find_policy`, `load_workload` or
+            `run_tasks` raises it.
 
     Examples:
         >>> import bfenv
@@ -95,7 +96,7 @@ def simulate_many(
 def simulate_safely(
     trace: Trace, policy: str | Policy, seed: int, watch: Watch = ignore
 ) -> Schedule:
-    """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
+    """Simulate; any exception in the policy becomes a PolicyError of one line."""
     resolved = find_competitor(policy)
     with as_policy_error(resolved.name):
         return simulate(trace, resolved, seed, watch=watch)
@@ -142,17 +143,17 @@ def run_tasks(
         jobs: Processes of this machine; 1 is this process alone, -1 is one per core.
         backend: "loky" for this machine, "dask" for a cluster.
         scheduler: Address of the Dask scheduler, or a `distributed.Client`; with "dask" only.
-        competitors: What the tasks run, as names or objects. A cluster gets the user's modules that
-            they are in.
-        warm: Let the compiled code of the competitors be there before several processes of this
-            machine need it. They are imported for this.
-        workloads: What the tasks load by name, and with which options. A cluster gets the logs
-            among them, so that it needs no files of this machine.
+        competitors: The competitors of the tasks, as names or objects. A cluster gets the user's
+            modules that define them.
+        warm: Compile the competitors before several processes of this machine need their code. This
+            imports them.
+        workloads: The names and options of the workloads that the tasks load. A cluster gets the
+            logs among them, so that it needs no files of this machine.
         ordered: Yield results in the order of tasks instead of as they are done.
 
     Returns:
         Yields (index of the task, result). Close it to stop the workers early. An exception raised
-        by a task is raised here at once.
+        by a task is raised here immediately.
 
     Raises:
         BfenvError: What `check_workers` raises, and if no Dask scheduler answers, or a worker has

@@ -1,4 +1,4 @@
-"""The report on a policy: what is wrong with it, one line per kind of fault."""
+"""The report on a policy: its faults, one line per kind."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Report:
-    """What `report_on` found."""
+    """The result of `report_on`."""
 
     policy: str  # name of the policy
     faults: tuple[Fault, ...]  # one of a kind, in the order of KINDS
@@ -65,13 +65,16 @@ def check_policy(
     seconds: float = 60.0,
     slow: float = 1.0,
 ) -> Report:
-    """Return the report on a policy without faults; raise an error if it has some.
+    """Check a policy for faults.
 
     Args:
-        policy, trace, seconds, slow: As of `report_on`.
+        policy, trace, seconds, slow: As for `report_on`.
+
+    Returns:
+        The report, which has no faults.
 
     Raises:
-        PolicyError: If the policy has faults; the message has one line for each.
+        PolicyError: If the policy has faults. The message has one line per fault.
 
     Examples:
         >>> import bfenv
@@ -104,16 +107,17 @@ def report_on(
 ) -> Report:
     """Run a policy on small traces and report its faults.
 
-    `KINDS` lists the faults. A report without faults proves nothing; but a policy that peeks must
-    do so without effect at six instants of each trace. The policy runs in forked processes, so it
-    can be stopped and cannot affect this one. Without fork, as on Windows, it runs in this process,
-    without a time limit.
+    `KINDS` lists the faults. A report without faults is not a proof. A policy that looks ahead is
+    found unless its decisions are the same at six tested instants of each trace. The policy runs in
+    forked processes, so it can be stopped and cannot affect this process. Without fork, as on
+    Windows, it runs in this process, without a time limit.
 
     Args:
         policy: Anything that `find_policy` accepts.
-        trace: A trace to run it on as well, about fifty times: a few hundred jobs are enough.
-        seconds: Time limit of a decision, including compilation; beyond it the decision is endless.
-        slow: Seconds beyond which a decision is slow.
+        trace: Another trace for the policy, which runs on it about fifty times. A few hundred jobs
+            are enough.
+        seconds: Time limit of a decision, including compilation. A longer decision is a fault.
+        slow: A decision that takes more seconds is slow.
 
     Returns:
         The first fault of each kind, and how long decisions took.

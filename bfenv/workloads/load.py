@@ -1,4 +1,4 @@
-"""Find a workload by name or path, and keep it for the next time."""
+"""Find a workload by name or path, and cache it."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +35,7 @@ _carried: ContextVar[Logs] = ContextVar("carried", default=MappingProxyType({}))
 
 
 class Source(NamedTuple):
-    """What a trace is made from; an equal source makes an equal trace."""
+    """The source of a trace. Equal sources make equal traces."""
 
     make: Callable[..., Trace]
     path: Path | None = None  # None of a generator
@@ -51,21 +51,21 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
 
     Args:
         workload: "lublin", "sud", the name of a log, or a path. A log's name, with or without
-            .swf.gz, is looked for in the folders that $BFENV_TRACES names and among the downloaded
-            logs of the archive. Options may follow, in either form: "lublin(procs=128, load=0.9)"
-            or "lublin:procs=128,load=0.9".
-        **options: Options by keyword, as Python values or as text. "lublin" and "sud" take those of
-            `bfenv.workloads.lublin` and `bfenv.workloads.sud`, files those of `read_swf`. A log of
-            another kind than SWF has `reader="sacct"`, "xdmod", "pbs", "sge" or "lsf", which come
-            with bfenv-site, or the reader of another package, and its options. All take those of
-            `transformed` as well: part of the trace, estimates, load, priorities,
-            requested start times. Where both have an option, as `load` of "lublin", which keeps the
-            length of its days, the workload's own counts. `seed` has no effect where nothing is
-            random.
+            .swf.gz, is looked up in the folders of $BFENV_TRACES and among the downloaded logs of
+            the archive. Options may follow, in either form: "lublin(procs=128, load=0.9)" or
+            "lublin:procs=128,load=0.9".
+        **options: Options by keyword, as Python values or as text. "lublin" and "sud" take the
+            options of `bfenv.workloads.lublin` and `bfenv.workloads.sud`. Files take the options of
+            `read_swf`. If a log is not in SWF, give `reader="sacct"`, "xdmod", "pbs", "sge" or
+            "lsf" of bfenv-site, or the reader of another package, and the reader's options. All
+            workloads take the options of `transformed` as well: part of the trace, estimates, load,
+            priorities, requested start times. If both define an option, the workload's definition
+            is used: `load` of "lublin", for example, keeps days of 24 h. `seed` has no effect if
+            nothing is random.
 
     Raises:
         UnknownNameError: If nothing has the name; the message suggests similar names.
-        FileNotFoundError: If a path leads nowhere.
+        FileNotFoundError: If there is no file at the path.
         WorkloadError: If the workload has no such option, a value is out of range, or the file
             cannot be read.
 
@@ -83,11 +83,11 @@ def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
     """Return the whole workload that `load_workload` would take parts of or transform.
 
     Args:
-        workload: As of `load_workload`.
-        **options: As of `load_workload`. Those of `transformed` have no effect, but are checked.
+        workload: As for `load_workload`.
+        **options: As for `load_workload`. Options of `transformed` are checked, but not applied.
 
     Raises:
-        UnknownNameError, FileNotFoundError, WorkloadError: As of `load_workload`.
+        UnknownNameError, FileNotFoundError, WorkloadError: As for `load_workload`.
     """
     source, making, _ = _plan(workload, options)
     return _load(source, making, ())
@@ -182,7 +182,7 @@ def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[So
 
 
 def takes_seed(workload: str | os.PathLike[str]) -> bool:
-    """Tell whether a seed would change the workload.
+    """Return whether a seed changes the workload.
 
     Args:
         workload: A name or a path, as of `load_workload`.
@@ -215,8 +215,7 @@ def workloads() -> dict[str, str]:
     """List the workloads known by name.
 
     Returns:
-        dict: What each is, by name: of a generator a description, of a log in one of the local
-        folders its path.
+        dict: Descriptions of generators, and paths of local logs, by name.
     """
     files = {name: str(path) for name, path in local_logs().items()}
     return DESCRIPTIONS | files | DESCRIPTIONS  # a generator wins over a file of its name

@@ -58,7 +58,7 @@ def read_swf(
     order are put in order, fractions of seconds are rounded, and users are numbered from 0 in the
     order of their ids.
 
-    These lines are dropped and counted in `trace.cleaning`: jobs without a submit time, a runtime
+    `trace.cleaning` counts dropped lines. These are dropped: jobs without a submit time, a runtime
     or a size; jobs larger than the machine; repeated lines; and parts of a job (status 2 to 4) if
     the whole job has a line, too.
 
@@ -75,8 +75,8 @@ def read_swf(
         overrun: If a runtime exceeds the estimate: "kill" cuts the runtime, as production systems
             kill the job, "extend" raises the estimate.
         on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
-        outages: "header" reads the lines above, "find" adds what `find_outages` finds in the log's
-            waits, "none" leaves all out.
+        outages: "header" reads the lines above, "find" also detects outages in the log's waits with
+            `find_outages`, "none" leaves all out.
         dependencies: "follow" lets a job start no earlier than the end of the job that it waits
             for plus its think time (fields 17 and 18), where the log has these; a warning says so.
             "ignore" clears these fields.
@@ -87,8 +87,8 @@ def read_swf(
     Raises:
         FileNotFoundError: If there is no such file.
         WorkloadError: If a line is malformed, no job is left, the machine's size is not known, an
-            option is out of range, or the file cannot be read: a damaged gzip file, or one that
-            swells to more than any log.
+            option is out of range, or the file cannot be read: a damaged gzip file, or a file that
+            decompresses to an implausible size.
     """
     if not isinstance(path, str | os.PathLike):
         raise WorkloadError(f"path must be the path of a file, got {path!r:.60}")
@@ -155,13 +155,13 @@ def read_swf(
 def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | None = None) -> None:
     """Write a trace as SWF, completely or not at all.
 
-    The trace's records and header are written as they are, except where `read_swf` would then
-    return another trace: there the trace's own values are written. Without records, what is not
-    known is -1. Fields are written in their shortest form. Any log of the archive comes back byte
-    for byte, except zeros that end decimals of field 6 (142.00 becomes 142), spaces between fields,
-    remarks, and lines that are not jobs.
+    The trace's records and header are written unchanged, unless `read_swf` would then return
+    another trace; in this case, the values of the trace are written. Without records, unknown
+    fields are -1. Fields are written in their shortest form. A log of the archive that is read and
+    written has the same bytes, except for trailing zeros of field 6 (142.00 becomes 142), spaces
+    between fields, remarks, and lines that are not jobs.
 
-    SWF has no place for priorities and requested start times: leaving them out is a warning.
+    SWF has no fields for priorities and requested start times. They are left out with a warning.
 
     Args:
         trace: The trace.
