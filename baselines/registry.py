@@ -223,25 +223,23 @@ def find_competitor(competitor: str | Policy | Competitor | Callable[..., Any]) 
         >>> find_competitor("easy").kind
         'policy'
     """
-    if isinstance(competitor, Competitor):
-        return competitor
     found = _find(competitor)
     return PolicyCompetitor(found) if isinstance(found, Policy) else found
 
 
-def _find(policy: str | Policy | Callable[..., Any]) -> Policy | Competitor:
-    """Return what a name, an expression or a function refers to, see `find_competitor`."""
-    if isinstance(policy, Policy):
+def _find(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy | Competitor:
+    """Return what a name, an expression or an object refers to, see `find_competitor`."""
+    if isinstance(policy, Policy | Competitor):
         return policy
     if not isinstance(policy, str):
         if callable(policy):
             return make_policy(policy)
         raise PolicyError(f"expected a policy's name, a Policy or a function, got {policy!r}")
+    if (listed := _listed(policy.strip())) is not None:
+        return listed
     name, options = parse_name(policy, PolicyError)
     if options or policy.rstrip().endswith(")"):
         return _from_family(policy, name, options)
-    if (listed := _listed(name)) is not None:
-        return listed
     prefix, colon, rest = name.partition(":")
     if colon and prefix in offers(GROUP):
         found = _installed(prefix)(rest)
@@ -369,11 +367,12 @@ def simulate(
         >>> bfenv.simulate(trace, "easy").start
         array([ 0, 60,  2])
     """
-    competitor = find_competitor(policy)
-    if isinstance(competitor, PolicyCompetitor):
-        return simulator.simulate(
-            trace, competitor.policy, seed, event_order=event_order, watch=watch
-        )
+    found = _find(policy)
+    if isinstance(found, PolicyCompetitor):
+        found = found.policy
+    if isinstance(found, Policy):
+        return simulator.simulate(trace, found, seed, event_order=event_order, watch=watch)
+    competitor: Competitor = found
     simulator.check_trace(trace)
     check_plans_for(competitor, trace)
     if event_order != "standard":

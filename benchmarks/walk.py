@@ -45,7 +45,7 @@ BARS = {
     "step that starts a job": Bar(13, 56),
     "step that moves time": Bar(15, 75),
     "reset": Bar(19, 81),
-    "simulate under EASY": Bar(18, 66),
+    "simulate under EASY": Bar(11, 53),
 }
 
 

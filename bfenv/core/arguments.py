@@ -60,14 +60,13 @@ def check_choice(
     Raises `error` if it is not.
     """
     choices = list(choices)
-    if not any(
-        isinstance(value, bool) == isinstance(one, bool)  # True is not 1
-        and isinstance(value, type(one))
-        and bool(value == one)
-        for one in choices
-    ):
-        known = ", ".join(map(repr, choices))
-        raise error(f"{name} must be one of {known}; got {shown(value)}")
+    for choice in choices:
+        if isinstance(value, bool) != isinstance(choice, bool):  # True is not 1
+            continue
+        if isinstance(value, type(choice)) and value == choice:
+            return
+    known = ", ".join(map(repr, choices))
+    raise error(f"{name} must be one of {known}; got {shown(value)}")
 
 
 def _as_float(value: Any) -> float:

@@ -1,7 +1,6 @@
 """Why a start was illegal: kernels raise only constant text, so the cause is found afterwards."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import NoReturn
 
 from bfenv.core.cluster import FIRST_JOB, FREE, NEXT_JOB, NOW, OFFENDER, Cluster
 from bfenv.core.errors import IllegalStartError
@@ -22,16 +21,17 @@ def find_illegal_start(cluster: Cluster, jobs: Jobs, policy: str = "") -> Illega
     return IllegalStartError(job, int(cluster.state[NOW]), _obstacle(cluster, jobs, job), policy)
 
 
-@contextmanager
-def naming_illegal_start(cluster: Cluster, jobs: Jobs, policy: str) -> Iterator[None]:
-    """Raise IllegalStartError in place of the ValueError of a kernel; `policy` is the name."""
-    try:
-        yield
-    except ValueError as error:
-        illegal_start = find_illegal_start(cluster, jobs, policy)
-        if illegal_start is None:  # a fault of the policy's own code
-            raise
-        raise illegal_start from error
+def raise_illegal_start(error: ValueError, cluster: Cluster, jobs: Jobs, policy: str) -> NoReturn:
+    """Raise the IllegalStartError behind the error of a policy, or else the error itself.
+
+    * `error`: what the policy has raised.
+    * `cluster`, `jobs`: the machine.
+    * `policy`: the name of the policy, for the message.
+    """
+    illegal_start = find_illegal_start(cluster, jobs, policy)
+    if illegal_start is None:  # a fault of the policy's own code
+        raise error
+    raise illegal_start from error
 
 
 def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:

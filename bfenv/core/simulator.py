@@ -11,7 +11,8 @@ import numpy as np
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import around_outages
 from bfenv.core.errors import StarvationError, WorkloadError
-from bfenv.core.illegal_start import naming_illegal_start
+from bfenv.core.events import new_cluster
+from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import Trace
 from bfenv.core.outages import new_machine
 from bfenv.core.partitions import is_partitioned, per_partition
@@ -38,18 +39,23 @@ def simulate(
     """
     check_trace(trace)
     check_plans_for(policy, trace)
-    if policy.partitions is None and is_partitioned(trace):
+    # Lines of the header name partitions, and records the jobs that wait for others.
+    if trace.header and policy.partitions is None and is_partitioned(trace):
 
         def of_part(part: Trace, watch: Watch) -> Schedule:
             return simulate(part, policy, seed, event_order=event_order, watch=watch)
 
         return per_partition(trace, policy.name, of_part, watch)
-    policy = around_outages(policy, trace, event_order)
-    cluster, jobs, truth = new_machine(trace, event_order=event_order)
+    if trace.outages or trace.records is not None:
+        policy = around_outages(policy, trace, event_order)
+    make = new_machine if trace.outages else new_cluster
+    cluster, jobs, truth = make(trace, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(share_started, cluster))
-    with naming_illegal_start(cluster, jobs, policy.name):
+    try:
         run_passes(policy, cluster, jobs, truth, memory)
+    except ValueError as error:
+        raise_illegal_start(error, cluster, jobs, policy.name)
     own = slice(len(trace))  # without the outages
     lost = np.flatnonzero(cluster.end[own] < 0)
     if len(lost):

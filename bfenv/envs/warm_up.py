@@ -11,7 +11,7 @@ from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import StarvationError
 from bfenv.core.events import Truth, advance, new_cluster, reset
-from bfenv.core.illegal_start import naming_illegal_start
+from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, Jobs, Trace
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
@@ -123,8 +123,10 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     cluster, jobs, truth = new_cluster(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     start = cluster.start[window.first : window.last]
-    with naming_illegal_start(cluster, jobs, policy.name):
+    try:
         _run(policy, cluster, jobs, truth, trace, seed)
+    except ValueError as error:
+        raise_illegal_start(error, cluster, jobs, policy.name)
     lost = window.first + np.flatnonzero(start < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)

@@ -16,7 +16,7 @@ from bfenv.core.dependencies import dependencies_of
 from bfenv.core.detour import run_around
 from bfenv.core.durations import DAY
 from bfenv.core.events import advance, next_event, shown
-from bfenv.core.illegal_start import naming_illegal_start
+from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import ESTIMATE, FOREVER, Jobs, Outage, Trace
 from bfenv.core.outages import first_to_come, new_machine, outages_of, start_outages
 from bfenv.core.policy import Policy, new_memory, no_memory
@@ -64,7 +64,7 @@ def under_policy(
     outages, dependencies = outages_of(trace), dependencies_of(trace)
     for moment in moments:
         cluster.state[HORIZON] = moment
-        with naming_illegal_start(cluster, jobs, policy.name):
+        try:
             if outages or dependencies is not None:
                 run_around(
                     policy, cluster, jobs, truth, memory, outages, dependencies=dependencies,
@@ -75,6 +75,8 @@ def under_policy(
             else:
                 while advance(cluster, jobs, truth):
                     policy.decide(cluster, jobs, memory)
+        except ValueError as error:
+            raise_illegal_start(error, cluster, jobs, policy.name)
         own = Cluster(*(column.copy() for column in cluster))
         parts = {name: getattr(truth, name).copy() for name in truth._fields[2:6]}
         now = truth._replace(**parts)
