@@ -23,6 +23,7 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at, read_labels
 from bfenv_site.forecasts.known import Known, as_recorded, places, sample_waits, under_policy
+from bfenv_site.forecasts.learned import FEATURES, Learner, Request, is_installed, mixed, request_in
 from bfenv_site.futures.futures import KnownMachine, with_waiting
 
 FUTURES = 1000
@@ -104,6 +105,7 @@ class Source(NamedTuple):
     policy: Policy
     logged: Schedule | None  # None to simulate the policy
     seed: int
+    learner: Learner | None = None  # what recorded waits teach
 
     def known_at(self, moments: Iterable[int]) -> Iterator[Known]:
         """Yield what is known at ascending moments."""
@@ -134,7 +136,8 @@ class Forecaster:
     planner: Policy | None = None  # see `sample_waits`
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)  # reasons of jobs without a forecast
-    logged: np.ndarray | None = None  # (m,) int64 seconds, starts if jobs start when a log says
+    learner: Learner | None = None  # what recorded waits teach, if jobs start when a log says
+    moments: int = 0  # of earlier forecasts, at most
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
         """Forecast the start of a job that is submitted now.
@@ -214,14 +217,35 @@ class Forecaster:
         count = len(past.moment) if len(past.moment) >= pf.FEWEST else 0
         notes = [*self.notes]
         held = self._held(waits.samples, waited, requests[SIZE])
+        recorded = {
+            i: self._recorded_waits(int(waited[i]), samples.shape[1]) for i in np.flatnonzero(held)
+        }
+        for i, found in recorded.items():
+            samples[i] = found
+        if self.learner is not None and len(past.moment) and not is_installed():
+            notes.append(
+                "without scikit-learn, nothing is learned from recorded waits: "
+                'pip install "bfenv[site]"'
+            )
+        elif self.learner is not None and len(past.moment):
+            rows = [
+                self.learner.features(Request(job, *request), time)
+                for job, request in zip(
+                    asked.tolist(), requests[[SIZE, ESTIMATE, USER, SUBMIT]].T.tolist(), strict=True
+                )
+            ]
+            samples = mixed(
+                samples, waited, requests[[SIZE, ESTIMATE]].T, np.array(rows), past, start, time,
+                self.learner, self.learner.points(len(known.start), self.moments),
+            )  # fmt: skip
         if held.any():
             which = ", ".join(str(job) for job in asked[held].tolist())
             notes.append(
                 f"held by something that the policy does not know, as processors are free: job "
                 f"{which}; the forecast is that of recorded waits as long as this"
             )
-            for i in np.flatnonzero(held):
-                samples[i] = self._recorded_waits(int(waited[i]), samples.shape[1])
+            for i, found in recorded.items():  # nobody knows: it is never sure
+                samples[i] = np.where(found == found[-1], found, np.minimum(samples[i], found[-1]))
         if not known.runtime.any():
             notes.append("no job has ended yet: runtimes are only known to be below the limits")
         if not count and self.live is None:
@@ -244,7 +268,7 @@ class Forecaster:
         free = int(self.known.machine.cluster.state[FREE])
         at_once = np.quantile(samples, HELD_LEVEL, axis=1) < 1
         held: np.ndarray = (waited > MOMENT) & (size <= free) & at_once
-        return held if self.logged is not None else np.zeros_like(held)
+        return held if self.learner is not None else np.zeros_like(held)
 
     def _recorded_waits(self, waited: int, count: int) -> np.ndarray:
         """Return how much longer jobs have waited that waited as long, (count,) ascending.
@@ -358,12 +382,11 @@ def forecaster_at(
         source.known_at([*submit[chosen].tolist(), moment]), [*chosen, -1], strict=True
     ):
         if job >= 0:
-            earlier.append(earlier_forecasts(source, known, job, threads))
+            earlier.append(earlier_forecasts(source, known, job, joined(earlier), threads))
             done(len(earlier) / len(chosen))
-    logged = None if source.logged is None else source.logged.start
     return Forecaster(
         trace.name, known, source.policy, joined(earlier), futures, seed, threads,
-        notes=log_notes(trace), logged=logged,
+        notes=log_notes(trace), learner=source.learner, moments=past,
     )  # fmt: skip
 
 
@@ -412,9 +435,16 @@ def check_request(
 
 
 def earlier_forecasts(
-    source: Source, known: Known, job: int, threads: int | None = None
+    source: Source,
+    known: Known,
+    job: int,
+    before: pf.PastForecasts,
+    threads: int | None = None,
 ) -> pf.PastForecasts:
-    """Forecast the start of a job as it is submitted, and of some that wait then."""
+    """Forecast the start of a job as it is submitted, and of some that wait then.
+
+    * `before`: the forecasts before these, which they are corrected by.
+    """
     generator, time = np.random.default_rng((source.seed, job)), known.time
     queue = known.queue
     others = queue[known.requests[SUBMIT, queue] < time]
@@ -426,15 +456,23 @@ def earlier_forecasts(
     )  # fmt: skip
     waited = time - known.requests[SUBMIT, asked]
     request = known.requests[[SIZE, ESTIMATE]][:, asked].T
-    moment = np.full(len(asked), time)
-    return pf.PastForecasts(asked, moment, waited, request, pf.quantiles_of(waits.samples))
+    moment, quantiles = np.full(len(asked), time), pf.quantiles_of(waits.samples)
+    corrected, rows = np.full_like(quantiles, np.nan), np.full((len(asked), FEATURES), np.nan)
+    if source.learner is not None:
+        start = known.start[before.job]
+        start = np.where((start >= 0) & (start < time), start, time)
+        corrected = pf.corrected(quantiles, waited, request, before, start, time)
+        for i, number in enumerate(asked.tolist()):
+            rows[i] = source.learner.features(request_in(source.trace, number), time)
+    return pf.PastForecasts(asked, moment, waited, request, quantiles, corrected, rows)
 
 
 def joined(parts: Sequence[pf.PastForecasts]) -> pf.PastForecasts:
     """Put earlier forecasts together."""
     none = np.zeros(0, dtype=np.int64)
     request = np.zeros((0, 2), dtype=np.int64)
-    empty = pf.PastForecasts(none, none, none, request, np.zeros((0, len(pf.LEVELS))))
+    levels = np.zeros((0, len(pf.LEVELS)))
+    empty = pf.PastForecasts(none, none, none, request, levels, levels, np.zeros((0, FEATURES)))
     return pf.PastForecasts(*map(np.concatenate, zip(empty, *parts, strict=True)))
 
 
@@ -461,7 +499,7 @@ def source_of(
         if logged is not None:
             parts = (getattr(logged, name)[:count] for name in STARTS)
             logged = Schedule(trace, logged.policy, 0, *parts)
-    return Source(trace, policy, logged, seed)
+    return Source(trace, policy, logged, seed, None if logged is None else Learner(logged, seed))
 
 
 def moment_of(trace: Trace, at: int | str) -> int:

@@ -48,6 +48,8 @@ class PastForecasts(NamedTuple):
     waited: np.ndarray  # int64 seconds up to then; 0 of a job that has just been submitted
     request: np.ndarray  # (n, 2) int64 processors, and limit in seconds
     quantiles: np.ndarray  # (n, LEVELS) float64 seconds from the moment, before any correction
+    corrected: np.ndarray  # (n, LEVELS) the same after it; NaN where nothing is learned
+    features: np.ndarray  # (n, f) float64, see `learned.features_of`
 
 
 def past_moments(jobs: int, moments: int) -> np.ndarray:
@@ -58,9 +60,14 @@ def past_moments(jobs: int, moments: int) -> np.ndarray:
     """
     if moments == 0 or jobs <= FIRST:
         return np.zeros(0, dtype=np.int64)
-    stride = 1 << max(0, math.floor(math.log2(max(1, jobs / (2 * moments)))))
+    stride = stride_of(jobs, moments)
     chosen = np.arange(0, jobs, stride)[-moments:]
     return chosen[chosen >= FIRST]
+
+
+def stride_of(jobs: int, moments: int) -> int:
+    """Return the power of two of `past_moments`: earlier forecasts are so many jobs apart."""
+    return 1 << max(0, math.floor(math.log2(max(1, jobs / (2 * moments)))))
 
 
 def quantiles_of(samples: np.ndarray) -> np.ndarray:

@@ -1,19 +1,13 @@
 """Other ways to say when a job will start, against which forecasts are measured.
 
-All use what the log has recorded up to the moment, and nothing later.
+All use what the log has recorded up to the moment, and nothing later. The trees of
+`learned.Regression`, trained once before all moments, are another way.
 """
 
 import numpy as np
 
-from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER, Trace
-from bfenv.core.schedule import Schedule
-
 CONFIDENCE = 0.95  # of the bounds of Brevik and Wolski
 SIZE_CLASSES = 4, 16, 64  # processors: their classes are up to 4, 16, 64 and more
-TRAINED = 2000  # (moment, job) pairs that the regression learns from
-RECENT = 20  # jobs whose mean wait it is given
 FEWEST = 5  # jobs of a class, without which all jobs count
 
 
@@ -73,92 +67,3 @@ def _longer(wait: np.ndarray, alike: np.ndarray, waited: int) -> np.ndarray:
     longer = wait >= waited
     found: np.ndarray = wait[longer & alike]
     return found if len(found) >= FEWEST else wait[longer]
-
-
-class Regression:
-    """Gradient-boosted trees that predict quantiles of a wait from the queue and the user.
-
-    They are trained once, on jobs that started before a job of the log was submitted.
-    """
-
-    def __init__(self, schedule: Schedule, before: int, levels: np.ndarray, seed: int) -> None:
-        try:
-            from sklearn.ensemble import HistGradientBoostingRegressor
-            from threadpoolctl import threadpool_limits
-        except ImportError as error:
-            raise BfenvError(
-                'the evaluation compares with scikit-learn: pip install "bfenv[site]"'
-            ) from error
-        self._trace, self._schedule = schedule.trace, schedule
-        submit = schedule.trace.jobs.submit
-        last = int(submit[before])
-        generator = np.random.default_rng(seed)
-        rows, waits = [], []
-        for i in range(TRAINED):
-            if i % 2:
-                job = int(generator.integers(before))
-                time = int(submit[job])
-            else:
-                time = int(generator.integers(submit[0], last))
-                job = random_waiting(schedule, time, generator)
-            if job < 0 or schedule.start[job] >= last:
-                continue
-            rows.append(self.features(job, time))
-            waits.append(schedule.start[job] - time)
-        scale = np.log1p(np.array(waits) / MINUTE)
-        with threadpool_limits(1):  # its threads would spin while others work
-            self._models = [
-                HistGradientBoostingRegressor(
-                    loss="quantile", quantile=level, max_iter=200, learning_rate=0.05,
-                    min_samples_leaf=10, random_state=seed,
-                ).fit(np.array(rows), scale)
-                for level in levels
-            ]  # fmt: skip
-        self._one_thread = threadpool_limits
-
-    def quantiles(self, job: int, time: int) -> np.ndarray:
-        """Return quantiles of the wait from now, (l,) seconds, ascending."""
-        row = self.features(job, time)[None]
-        with self._one_thread(1):
-            found = np.sort([float(model.predict(row)[0]) for model in self._models])
-        waits: np.ndarray = np.maximum(0, np.expm1(found) * MINUTE)
-        return waits
-
-    def features(self, job: int, time: int) -> np.ndarray:
-        """Return what is known of a job, its user and the queue at a time, (17,) float64."""
-        trace, schedule = self._trace, self._schedule
-        count = int(np.searchsorted(trace.jobs.submit, time, side="right"))
-        requests, start = trace.requests[:, :count], schedule.start[:count]
-        end, size, limit = schedule.end[:count], requests[SIZE], requests[ESTIMATE]
-        queued, has_started = np.flatnonzero(start >= time), start < time
-        runs = np.flatnonzero(has_started & (end > time))
-        ahead = queued[queued < job]
-        same = requests[USER] == requests[USER, job]
-        ended = np.flatnonzero(same & (end <= time) & has_started)[-30:]
-        recent = np.flatnonzero(has_started)[-RECENT:]
-        wait = start - requests[SUBMIT]
-        seconds = (trace.time_of_day + time) % DAY
-        return np.array(
-            [
-                size[job], limit[job], time - requests[SUBMIT, job], seconds / HOUR,
-                time // DAY % 7, len(queued), np.dot(size[queued], limit[queued]), len(ahead),
-                size[ahead].sum(), np.dot(size[ahead], limit[ahead]),
-                trace.processors - size[runs].sum(), len(runs),
-                np.dot(size[runs], np.maximum(0, start[runs] + limit[runs] - time)),
-                _mean((end - start)[ended] / limit[ended]), _mean(wait[ended]),
-                same[queued].sum(), _mean(wait[recent]),
-            ],
-            dtype=np.float64,
-        )  # fmt: skip
-
-
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else -1.0
-
-
-def random_waiting(schedule: Schedule, time: int, generator: np.random.Generator) -> int:
-    """Return a job that waits at a time, drawn at random; -1 if there is none."""
-    trace: Trace = schedule.trace
-    count = int(np.searchsorted(trace.jobs.submit, time, side="left"))
-    queue = np.flatnonzero(schedule.start[:count] > time)
-    return int(generator.choice(queue)) if len(queue) else -1

@@ -20,12 +20,18 @@ from bfenv_site.forecasts.forecast import (
     log_notes,
     source_of,
 )
+from bfenv_site.forecasts.learned import (
+    SCORED,
+    Regression,
+    features_of,
+    random_waiting,
+    request_in,
+)
 from bfenv_site.forecasts.past_forecasts import past_moments
-from bfenv_site.forecasts.rivals import Regression, bound_waits, class_median, random_waiting
+from bfenv_site.forecasts.rivals import bound_waits, class_median
 
 PART = 0.6  # of the jobs come before those that are evaluated
-SCORED = np.array([0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975])  # levels of the pinball loss
-MEDIAN = 3  # of these
+MEDIAN = 3  # of SCORED
 BINS = 10  # of the reliability diagram
 MONTH = 30  # days
 OURS, FUTURES_ALONE, PLAN = "forecast", "futures alone", "plan by limits"
@@ -100,19 +106,22 @@ def evaluate_forecasts(
         at.setdefault(int(submit[job]), []).append(job)
     at |= {time: at.get(time, []) for time, _, _ in cases}
     times, earlier, outcomes = sorted(at), {}, []
-    model = Regression(schedule, first, SCORED, seed) if regression else None
+    model = Regression(schedule, first, seed) if regression else None
     generator = np.random.default_rng((seed, 1))
     for i, (time, known) in enumerate(zip(times, source.known_at(times), strict=True)):
         for job in at[time]:
-            earlier[job] = earlier_forecasts(source, known, job, threads)
+            before = past_moments(job + 1, past)
+            before = [one for one in before[submit[before] < time].tolist() if one in earlier]
+            own = joined([earlier[one] for one in before])
+            earlier[job] = earlier_forecasts(source, known, job, own, threads)
         for _, job, is_new in (case for case in cases if case[0] == time):
             chosen = past_moments(len(known.runtime), past)
             chosen = chosen[submit[chosen] < time]
             own = joined([earlier[one] for one in chosen.tolist()])
-            logged = None if source.logged is None else source.logged.start
             forecaster = Forecaster(
-                trace.name, known, source.policy, own, futures, seed, threads, logged=logged
-            )
+                trace.name, known, source.policy, own, futures, seed, threads,
+                learner=source.learner, moments=past,
+            )  # fmt: skip
             forecast = forecaster.waiting([job])
             wait = int(schedule.start[job]) - time
             below, upto = forecast.probability(wait - 0.5), forecast.probability(wait + 0.5)
@@ -124,7 +133,8 @@ def evaluate_forecasts(
                 **_by_past_waits(schedule, job, time),
             }
             if model is not None:
-                quantiles[REGRESSION] = model.quantiles(job, time)
+                row = features_of(schedule, request_in(trace, job), time)
+                quantiles[REGRESSION] = model.quantiles(row[None])[0]
             outcomes.append(Outcome(job, time, is_new, wait, rank, quantiles))
         done((i + 1) / len(times))
     return Evaluation(

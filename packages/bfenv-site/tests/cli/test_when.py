@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bfenv_site
-from bfenv_site.forecasts import rivals
+from bfenv_site.forecasts import learned
 from bfenv_site.live.live_queue import forecaster_of_queue
 from site_helpers.queues import QUEUE
 from tests.site_log import write_site
@@ -89,7 +89,7 @@ def test_prometheus(run, site):
 def test_evaluate(run, monkeypatch):
     """The evaluation scores each way on the same jobs; coverage is a share."""
     pytest.importorskip("sklearn")
-    monkeypatch.setattr(rivals, "TRAINED", 60)
+    monkeypatch.setattr(learned, "TRAINED", 60)
     words = ("when", "--evaluate", "lublin:jobs=300,procs=64", "--moments", 4, *FEW)
     status, out, _ = run(*words, "-f", "json")
     rows = json.loads(out)

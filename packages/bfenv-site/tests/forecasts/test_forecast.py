@@ -12,6 +12,7 @@ from bfenv.core.jobs import Outage
 from bfenv_site.forecasts import known
 from bfenv_site.forecasts.advice import advise
 from bfenv_site.forecasts.forecast import forecaster_at
+from bfenv_site.forecasts.learned import FEATURES
 from bfenv_site.forecasts.past_forecasts import (
     LEVELS,
     PastForecasts,
@@ -157,7 +158,7 @@ def test_correction():
     count, spread = 60, np.sort(generator.uniform(1e5, 2e5, 400))
     past = PastForecasts(
         np.arange(count), np.arange(count), np.zeros(count, int), np.ones((count, 2), int),
-        np.repeat(quantiles_of(spread[None]), count, axis=0),
+        *[np.repeat(quantiles_of(spread[None]), count, axis=0)] * 2, np.zeros((count, FEATURES)),
     )  # fmt: skip
     start = (2 * np.quantile(spread, (np.arange(count) + 0.5) / count)).astype(int)
     samples, none, one = spread[None], np.zeros(1, int), np.ones((1, 2), int)
@@ -187,7 +188,7 @@ def test_expected_errors(monkeypatch, by_size):
     past = PastForecasts(
         np.arange(count), np.arange(count), np.zeros(count, int),
         np.column_stack([size, np.full(count, 3600)]),
-        np.repeat(quantiles_of(samples), count, axis=0),
+        *[np.repeat(quantiles_of(samples), count, axis=0)] * 2, np.zeros((count, FEATURES)),
     )  # fmt: skip
     longer = size if by_size else generator.permutation(size)
     start = (generator.choice(samples[0], count) * longer).astype(int)

@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 
 import bfenv
+from bfenv_site.forecasts.learned import random_waiting
 from bfenv_site.forecasts.rivals import (
     CONFIDENCE,
     binomial_rank,
     bound_waits,
     class_median,
-    random_waiting,
 )
 from bfenv_site.forecasts.when_evaluation import (
     OURS,
