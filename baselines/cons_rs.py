@@ -186,9 +186,15 @@ def decide_in_time(cluster: Any, jobs: Jobs, memory: Memory, *, limit_ms: float)
 
 
 def new_memory(
-    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
-    iterations: int, weights: tuple[float, float], choice: str,
-) -> Memory:  # fmt: skip
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    order: Order,
+    iterations: int,
+    weights: tuple[float, float],
+    choice: str,
+) -> Memory:
     """Return the plan of an empty machine."""
     return Memory(
         rs.new_reservations(jobs, processors, slots=SLOTS),

@@ -98,9 +98,13 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    order: Order,
     weight: float | None,
-) -> Memory:  # fmt: skip
+) -> Memory:
     """Return the plan of an empty machine."""
     return Memory(
         rs.new_reservations(jobs, processors),

@@ -94,9 +94,13 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs, processors: int, generator: np.random.Generator, *, order: Order,
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    order: Order,
     weight: float | None,
-) -> Memory:  # fmt: skip
+) -> Memory:
     """Return room for all jobs."""
     count = len(jobs.submit)
     return Memory(

@@ -83,7 +83,10 @@ def run_orders(
         makespan = int(schedule.end[own].max() - submit[0])
         busy = float(size @ (runtime + trials))
         result[:] = (
-            bounded_slowdown(wait, runtime).mean(), wait.mean(), wait.max(),
-            busy / (trace.processors * makespan), makespan,
-        )  # fmt: skip
+            bounded_slowdown(wait, runtime).mean(),
+            wait.mean(),
+            wait.max(),
+            busy / (trace.processors * makespan),
+            makespan,
+        )
     return results

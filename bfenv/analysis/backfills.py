@@ -62,9 +62,16 @@ def find_backfills(schedule: Schedule) -> Backfills:
     stolen = np.zeros(count, dtype=np.int64)
     heads = np.full(count, -1, dtype=np.int64)
     _judge_starts(
-        runs, runs.end, (schedule.trial_start, schedule.trial_end), schedule.trace.jobs.submit,
-        schedule.trace.processors, _running(schedule), backfilled, stolen, heads,
-    )  # fmt: skip
+        runs,
+        runs.end,
+        (schedule.trial_start, schedule.trial_end),
+        schedule.trace.jobs.submit,
+        schedule.trace.processors,
+        _running(schedule),
+        backfilled,
+        stolen,
+        heads,
+    )
     return Backfills(backfilled, stolen, heads)
 
 
@@ -90,7 +97,7 @@ def head_promises(schedule: Schedule) -> np.ndarray:
     promises = np.full(len(start), -1, dtype=np.int64)
     _promise_starts(
         runs, expected, heads, since, schedule.trace.processors, _running(schedule), promises
-    )  # fmt: skip
+    )
     return np.where(promises < 0, -1, np.maximum(promises, jobs.requested_start))
 
 

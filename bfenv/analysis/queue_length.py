@@ -104,13 +104,20 @@ def _while_waiting(schedule: Schedule) -> tuple[float, float]:
     time, waiting, used, away = (
         np.concatenate(parts)
         for parts in (
-            (since, schedule.start, schedule.end, schedule.trial_start[tried],
-             schedule.trial_end[tried], begin, end),
+            (
+                since,
+                schedule.start,
+                schedule.end,
+                schedule.trial_start[tried],
+                schedule.trial_end[tried],
+                begin,
+                end,
+            ),
             (one, -one, none, -once, once, nothing, nothing),
             (none, size, -size, sizes, -sizes, nothing, nothing),
             (none, none, none, 0 * once, 0 * once, out, -out),
         )
-    )  # fmt: skip
+    )
     times, (waiting, used, away) = steps(time, np.stack([waiting, used, away]))
     seconds = np.where(waiting > 0, 1.0, 0.0)[:-1] * np.diff(times)
     return float((processors - used - away)[:-1] @ seconds), float(used[:-1] @ seconds)

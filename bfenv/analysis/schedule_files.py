@@ -77,9 +77,17 @@ def batsim_csv(schedule: Schedule) -> str:
         killed = (trace.runtime == jobs.estimate) & (trace.records[:, RUNTIME] > jobs.estimate)
     wait, runtime = schedule.wait, trace.runtime
     columns = (
-        jobs.submit, jobs.size, jobs.estimate, killed, schedule.start, runtime, schedule.end,
-        wait, wait + runtime, (wait + runtime) / runtime,
-    )  # fmt: skip
+        jobs.submit,
+        jobs.size,
+        jobs.estimate,
+        killed,
+        schedule.start,
+        runtime,
+        schedule.end,
+        wait,
+        wait + runtime,
+        (wait + runtime) / runtime,
+    )
     rows = []
     for job, line in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         submit, size, estimate, is_killed, *rest = line

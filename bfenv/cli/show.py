@@ -252,9 +252,14 @@ def latex_table(
 
 
 def _latex(
-    columns: Sequence[str], lines: Sequence[Sequence[str]], numbers: int, title: str, note: str,
-    ranked: bool, below: Sequence[Sequence[str]] = (),
-) -> str:  # fmt: skip
+    columns: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    numbers: int,
+    title: str,
+    note: str,
+    ranked: bool,
+    below: Sequence[Sequence[str]] = (),
+) -> str:
     """Return a table in LaTeX; a line with a mark of starvation is never the best."""
     words = len(columns) - numbers
     body = [[cell.translate(LATEX) for cell in line] for line in lines]
@@ -283,14 +288,20 @@ def _latex(
     head = " & ".join(one.translate(LATEX) for one in columns) + r" \\"
     return "\n".join(
         [
-            r"\begin{table}  % \usepackage{booktabs}", r"\centering",
+            r"\begin{table}  % \usepackage{booktabs}",
+            r"\centering",
             rf"\caption{{{title.translate(LATEX)}}}",
-            rf"\begin{{tabular}}{{{'l' * words}{'r' * numbers}}}", r"\toprule", head,
-            r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+            rf"\begin{{tabular}}{{{'l' * words}{'r' * numbers}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
             *(rf"\par{{\footnotesize {line.translate(LATEX)}}}" for line in note.splitlines()),
             r"\end{table}",
         ]
-    )  # fmt: skip
+    )
 
 
 def _parts(widths: Sequence[int], room: int) -> list[list[int]]:

@@ -99,12 +99,7 @@ def comparison(
 
 def check_metrics(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> None:
     """Check that rows have these metrics; BfenvError names the first that none has."""
-    numbers = {
-        name
-        for row in rows
-        for name, value in row.items()
-        if not isinstance(value, str)
-    }  # fmt: skip
+    numbers = {name for row in rows for name, value in row.items() if not isinstance(value, str)}
     for name in metrics:
         if name not in numbers:
             raise UnknownNameError("metric", name, sorted(numbers))
@@ -133,18 +128,27 @@ def _heading(metric: str) -> str:
 
 
 def table_by_division(
-    columns: Sequence[str], lines: Sequence[Sequence[str]], format: Format, divisions: set[str],
-    title: str, note: str,
-) -> None:  # fmt: skip
+    columns: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    format: Format,
+    divisions: set[str],
+    title: str,
+    note: str,
+) -> None:
     """Print a table; its second column, the division, is left out if all run to completion."""
     shown = list(range(len(columns)))
     if divisions <= {COMPLETION} and format is not Format.markdown:
         del shown[1]
     cells = [[line[i] for i in shown] for line in lines]
     show.table(
-        [columns[i] for i in shown], cells, format, numbers=len(columns) - 2, title=title,
-        note=note, ranked=True,
-    )  # fmt: skip
+        [columns[i] for i in shown],
+        cells,
+        format,
+        numbers=len(columns) - 2,
+        title=title,
+        note=note,
+        ranked=True,
+    )
 
 
 def over_workloads(
@@ -203,8 +207,11 @@ def over_workloads(
     ]
     headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
     ratios = (
-        "penalized\nslowdown", "95 %\ninterval", "slowdown\n/ EASY's", "longest wait\n/ EASY's",
-    )  # fmt: skip
+        "penalized\nslowdown",
+        "95 %\ninterval",
+        "slowdown\n/ EASY's",
+        "longest wait\n/ EASY's",
+    )
     show.table(
         ["policy", *headings, *ratios],
         whole,

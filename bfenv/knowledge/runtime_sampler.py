@@ -172,13 +172,23 @@ def _sample(history, jobs, chosen, known, uniform, room, samples):
         if user >= 0:
             group = find_group(history.groups, 0, user, estimate)  # no job of group 0 has ended
             count, chance = _add_level(
-                history.group_share[group], history.group_ended[group],
-                estimate, least, room, count, chance,
-            )  # fmt: skip
+                history.group_share[group],
+                history.group_ended[group],
+                estimate,
+                least,
+                room,
+                count,
+                chance,
+            )
             count, chance = _add_level(
-                history.user_share[user], history.user_ended[user],
-                estimate, least, room, count, chance,
-            )  # fmt: skip
+                history.user_share[user],
+                history.user_ended[user],
+                estimate,
+                least,
+                room,
+                count,
+                chance,
+            )
         count, chance = _add_level(
             history.all_share[0], history.all_ended[0], estimate, least, room, count, chance
         )

@@ -91,15 +91,22 @@ def _accuracy(axes: "Axes", trace: Trace) -> None:
     median = float(np.median(accuracy))
     axes.axvline(median, color=fg.RED, linewidth=1.5)
     axes.annotate(
-        f"median {median:.2f}", (median, 0.97), (5 if median < 0.6 else -5, 0),
-        xycoords=("data", "axes fraction"), textcoords="offset points", color=fg.RED,
-        ha="left" if median < 0.6 else "right", va="top",
+        f"median {median:.2f}",
+        (median, 0.97),
+        (5 if median < 0.6 else -5, 0),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        color=fg.RED,
+        ha="left" if median < 0.6 else "right",
+        va="top",
         bbox={"color": "white", "pad": 1.5},
-    )  # fmt: skip
+    )
     axes.set(
-        title="How much of the estimate is used", xlabel="runtime / estimate",
-        ylabel="share of jobs (%)", xlim=(0, 1),
-    )  # fmt: skip
+        title="How much of the estimate is used",
+        xlabel="runtime / estimate",
+        ylabel="share of jobs (%)",
+        xlim=(0, 1),
+    )
 
 
 def _popular(axes: "Axes", trace: Trace) -> None:

@@ -114,8 +114,13 @@ def show_agent(
             show.text(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     show.text()
     columns = [
-        "scored on", "load", "ratio", "lowest to highest", "longest\nwait", "mean wait\n/ EASY's"
-    ]  # fmt: skip
+        "scored on",
+        "load",
+        "ratio",
+        "lowest to highest",
+        "longest\nwait",
+        "mean wait\n/ EASY's",
+    ]
     show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
     for failure in card.failures:
         show.prose(f"! {failure}")

@@ -111,9 +111,13 @@ def lublin(
         if jobs < modal_estimates.FEWEST_JOBS:  # estimates of a long sample are cut to a short one
             runtime = np.concatenate([runtime, draw(LONG - jobs).runtime])
         estimate = modal_estimates.tsafrir(
-            runtime, rng, emax=emax, emax_share=emax_share, popular_values=popular_values,
+            runtime,
+            rng,
+            emax=emax,
+            emax_share=emax_share,
+            popular_values=popular_values,
             popular_share=popular_share,
-        )  # fmt: skip
+        )
     trace = make_trace(
         sample.submit - sample.submit[0],
         sample.size,

@@ -65,13 +65,19 @@ def render_page(
         ("gantt", hours, gantt_section(*selection, starving=starving)),
         ("failed", "Failed runs", failed_runs(leaderboard.failed)),
         ("provenance", "Where every number comes from", _provenance(leaderboard)),
-        ("logged", "Log and simulation",
-         as_it_ran(calibration_lines(leaderboard.rows, leaderboard.logged))),
-    ]  # fmt: skip
+        (
+            "logged",
+            "Log and simulation",
+            as_it_ran(calibration_lines(leaderboard.rows, leaderboard.logged)),
+        ),
+    ]
     return document(
-        "Leaderboard of backfilling schedulers", rk.title(leaderboard), _first(lines), sections,
+        "Leaderboard of backfilling schedulers",
+        rk.title(leaderboard),
+        _first(lines),
+        sections,
         unfolded=["ranking"],
-    )  # fmt: skip
+    )
 
 
 def _first(lines: list[Standing]) -> Markup:
@@ -109,9 +115,13 @@ def _first(lines: list[Standing]) -> Markup:
     ends = [end for one in known for end in one[:3] if LEAST < end < 1 / LEAST]
     heading = "Penalized slowdown, with 95 % intervals"
     drawing = picture(
-        "first", heading, "To the left is better.", drawn,
-        plot.ratios(ends, "penalized slowdown"), (1.0, "EASY"),
-    )  # fmt: skip
+        "first",
+        heading,
+        "To the left is better.",
+        drawn,
+        plot.ratios(ends, "penalized slowdown"),
+        (1.0, "EASY"),
+    )
     figures.insert(0, (ratio(best.score), f"penalized slowdown, {best.policy}"))
     return first_screen(verdict, figures, drawing)
 
@@ -132,9 +142,12 @@ def _ranking(
 
 
 def _standings(
-    caption: str, lines: list[Standing], numbers: dict[int, int], slots: Slots,
+    caption: str,
+    lines: list[Standing],
+    numbers: dict[int, int],
+    slots: Slots,
     more: Sequence[rk.Column],
-) -> Markup:  # fmt: skip
+) -> Markup:
     columns = [*rk.telling_columns(lines, rk.COLUMNS), *more]
     texts = zip(*(column.texts(lines) for column in columns), strict=True)
     rows = []
@@ -154,9 +167,14 @@ def _standings(
 def _pick(n: int, name: str, slots: Slots) -> Markup:
     """A policy's name, its line, and the checkbox that highlights it in the charts."""
     box = element(
-        "input", type="checkbox", class_="pick", data_p=n, checked=n in slots,
-        aria_label=f"highlight {name} in the charts", autocomplete="off",
-    )  # fmt: skip
+        "input",
+        type="checkbox",
+        class_="pick",
+        data_p=n,
+        checked=n in slots,
+        aria_label=f"highlight {name} in the charts",
+        autocomplete="off",
+    )
     line = element("span", swatch(), class_=charts.highlighted(n, slots) + " entry", data_p=n)
     return element("span", box, element("span", name, class_="name"), line, class_="picker")
 
@@ -167,10 +185,16 @@ def _other_metrics(rows: Sequence[Row]) -> Markup | None:
     if len(lines) < 2:
         return None
     body = [
-        (None, [Cell(line.policy, line.policy.lower()), *(_place(place) for place in line.places),
-                Cell(line.division, line.division)])
+        (
+            None,
+            [
+                Cell(line.policy, line.policy.lower()),
+                *(_place(place) for place in line.places),
+                Cell(line.division, line.division),
+            ],
+        )
         for line in lines
-    ]  # fmt: skip
+    ]
     columns = (om.COLUMNS[0], *om.COLUMNS[2:], om.COLUMNS[1])
     caption = "Places under several metrics"
     notes = [element("p", text, class_="note") for text in om.metric_notes(rows)]

@@ -166,9 +166,22 @@ def _improve_block(
     key, total = np.empty(LARGEST_MOVE), moves * len(members)
     for first in range(0, total, CALL):
         _search(
-            profile, costs, size, runtime, members, start, latest, first,
-            min(first + CALL, total), total, heat, moved, before, key, generator,
-        )  # fmt: skip
+            profile,
+            costs,
+            size,
+            runtime,
+            members,
+            start,
+            latest,
+            first,
+            min(first + CALL, total),
+            total,
+            heat,
+            moved,
+            before,
+            key,
+            generator,
+        )
 
 
 @kernel
@@ -186,9 +199,22 @@ def _occupy(profile: Profile, jobs, size, begin, end):
 
 @kernel
 def _search(
-    profile, costs, size, runtime, members, start, latest, first, last, moves, heat, moved,
-    before, key, generator,
-):  # fmt: skip
+    profile,
+    costs,
+    size,
+    runtime,
+    members,
+    start,
+    latest,
+    first,
+    last,
+    moves,
+    heat,
+    moved,
+    before,
+    key,
+    generator,
+):
     """Make the moves `first` to `last` - 1 of all `moves`.
 
     `members` (m,) is in order of start, and `latest` (n,) the last start allowed.

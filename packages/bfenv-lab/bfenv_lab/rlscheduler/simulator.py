@@ -281,9 +281,16 @@ def _forward(cluster, jobs, memory, job, room, keeps_noise):
 
 
 def new_memory(
-    jobs: Jobs, processors: int, generator: np.random.Generator, *, trace: Trace, code: int,
-    backfill: str, net: Net | None, sampled: bool,
-) -> Memory:  # fmt: skip
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    trace: Trace,
+    code: int,
+    backfill: str,
+    net: Net | None,
+    sampled: bool,
+) -> Memory:
     """Return the memory for a trace: requests that `jobs` does not have are in its records."""
     count, own, origin = len(trace), trace.jobs, 0
     requested = own.estimate
@@ -294,19 +301,25 @@ def new_memory(
     scorer = None
     if net is not None:
         scorer = Scorer(
-            inputs(trace, requested), *net,
+            inputs(trace, requested),
+            *net,
             values=tuple(np.zeros(width, dtype=np.float32) for width in (8, 32, 16, 8, 1)),
             shortest=np.zeros(VISIBLE, dtype=np.int64),
             visible=np.zeros(count, dtype=np.bool_),
             stream=new_stream(generator) if sampled else np.zeros(1, dtype=np.int64),
             noise=generator.gumbel(size=count),
-        )  # fmt: skip
+        )
     return Memory(
-        requested.copy(), own.submit + origin, np.array([code]), np.array([backfill == "theirs"]),
-        line=np.zeros(2 * count, dtype=np.int64), score=np.zeros(2 * count),
-        running=np.zeros(count + 1, dtype=np.int64), state=np.array([-1, 0, processors, 0, 0]),
+        requested.copy(),
+        own.submit + origin,
+        np.array([code]),
+        np.array([backfill == "theirs"]),
+        line=np.zeros(2 * count, dtype=np.int64),
+        score=np.zeros(2 * count),
+        running=np.zeros(count + 1, dtype=np.int64),
+        state=np.array([-1, 0, processors, 0, 0]),
         net=scorer,
-    )  # fmt: skip
+    )
 
 
 def inputs(trace: Trace, requested: np.ndarray) -> np.ndarray:
@@ -337,9 +350,14 @@ def policy_for(trace: Trace, *, name: str, **options: Any) -> Policy:
 
 
 def make_policy(
-    name: str, summary: str, backfill: str, *, code: int = -1, net: Net | None = None,
+    name: str,
+    summary: str,
+    backfill: str,
+    *,
+    code: int = -1,
+    net: Net | None = None,
     sampled: bool = False,
-) -> BoundPolicy:  # fmt: skip
+) -> BoundPolicy:
     """Return the policy of an order's code, or of a network.
 
     Raises PolicyError if there is no such backfill.

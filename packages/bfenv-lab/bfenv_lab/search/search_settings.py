@@ -68,9 +68,13 @@ class SearchSettings:
         if self.covariance != "full" and self.method != "cma-es":
             raise BfenvError("a covariance belongs to the method cma-es")
         for name, least in (
-            ("slice_jobs", 1), ("shakes", 1), ("shake_seconds", 0), ("population", 4), ("cases", 1),
+            ("slice_jobs", 1),
+            ("shakes", 1),
+            ("shake_seconds", 0),
+            ("population", 4),
+            ("cases", 1),
             ("seed", 0),
-        ):  # fmt: skip
+        ):
             check_integer(name, getattr(self, name), least)
 
     def command(self, generations: int) -> str:

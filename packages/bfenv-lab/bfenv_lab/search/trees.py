@@ -29,8 +29,19 @@ DIGITS = 4  # significant digits of a number
 LARGEST = 1e12  # numbers are at most this, so that they stay readable
 
 # What random trees are made of, with weights. A power has a number as its exponent.
-DRAWN = {"+": 2, "-": 2, "*": 4, "/": 4, "**": 2, "min": 1, "max": 1, "<": 0.5, ">": 0.5,
-         "log": 1, "sqrt": 1}  # fmt: skip
+DRAWN = {
+    "+": 2,
+    "-": 2,
+    "*": 4,
+    "/": 4,
+    "**": 2,
+    "min": 1,
+    "max": 1,
+    "<": 0.5,
+    ">": 0.5,
+    "log": 1,
+    "sqrt": 1,
+}
 # Not those that order jobs by hand or at random, and not the limit, which only a guard sets
 QUANTITIES = tuple(
     name for name in NAMES if name not in ("submit", "priority", "age_limit", "random")

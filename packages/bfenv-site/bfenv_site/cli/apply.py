@@ -57,6 +57,12 @@ def apply(
             print(json.dumps(event), file=file, flush=True)
 
         apply_order(
-            policy, log=tell, write=write, every=every, depth=depth, partitions=partition or (),
-            state=state, cycles=cycles,
-        )  # fmt: skip
+            policy,
+            log=tell,
+            write=write,
+            every=every,
+            depth=depth,
+            partitions=partition or (),
+            state=state,
+            cycles=cycles,
+        )

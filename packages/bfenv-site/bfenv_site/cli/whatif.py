@@ -112,21 +112,32 @@ def _print(found: "WhatIf", name: str, format: Format) -> None:
 
     if format in (Format.json, Format.csv):
         rows: list[dict[str, Any]] = [
-            {"variant": row.workload, "policy": row.policy, "jobs": row.jobs,
-             "processors": row.processors, "change": change.value, "change_low": change.low,
-             "change_high": change.high, **row.metrics}
+            {
+                "variant": row.workload,
+                "policy": row.policy,
+                "jobs": row.jobs,
+                "processors": row.processors,
+                "change": change.value,
+                "change_low": change.low,
+                "change_high": change.high,
+                **row.metrics,
+            }
             for row, change in zip(found.rows, found.changes, strict=True)
-        ]  # fmt: skip
+        ]
         show.rows(rows, format)
         return
     lines = what_if_lines(found)
     if format is Format.table:
         lines = [(_folded(variant), *cells) for variant, *cells in lines]
     show.table(
-        [heading.replace(" ", "\n") for heading in COLUMNS], lines, format,
-        numbers=len(COLUMNS) - 2, whole_names=True, title=name,
+        [heading.replace(" ", "\n") for heading in COLUMNS],
+        lines,
+        format,
+        numbers=len(COLUMNS) - 2,
+        whole_names=True,
+        title=name,
         note="\n".join([*found.notes, *([found.fit] if found.fit else [])]),
-    )  # fmt: skip
+    )
 
 
 def _folded(label: str) -> str:

@@ -120,16 +120,33 @@ def when(
         if format is WhenFormat.prometheus or out is not None:
             raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
         ignored = {
-            "--at": at, "--size": size, "--limit": limit, "--job": job, "--squeue": squeue,
-            "--sinfo": sinfo, "--processors": processors, "--history": history, "--users": users,
-            "--maintenance": maintenance, "--advice": advice or None,
+            "--at": at,
+            "--size": size,
+            "--limit": limit,
+            "--job": job,
+            "--squeue": squeue,
+            "--sinfo": sinfo,
+            "--processors": processors,
+            "--history": history,
+            "--users": users,
+            "--maintenance": maintenance,
+            "--advice": advice or None,
             "--user": None if user < 0 else user,
-        }  # fmt: skip
+        }
         given = [name for name, value in ignored.items() if value is not None and value != []]
         if given:
             raise BfenvError(f"--evaluate draws its own jobs and moments: it has no {given[0]}")
-        _evaluate(evaluate, format, months, moments, policy=policy or TODAY, recorded=recorded,
-                  futures=futures, past=past, seed=seed)  # fmt: skip
+        _evaluate(
+            evaluate,
+            format,
+            months,
+            moments,
+            policy=policy or TODAY,
+            recorded=recorded,
+            futures=futures,
+            past=past,
+            seed=seed,
+        )
         return
     if size is not None and job:
         raise BfenvError("give --size for a new job, or --job for one that waits, not both")
@@ -152,19 +169,33 @@ def when(
         with show.progress("share") as bar:
             task = bar.add_task("forecasting", total=1.0)
             forecaster = forecaster_at(
-                log, at, policy=policy or TODAY, recorded=recorded, futures=futures, past=past,
-                seed=seed, new=None if size is None else (size, limit, user),
+                log,
+                at,
+                policy=policy or TODAY,
+                recorded=recorded,
+                futures=futures,
+                past=past,
+                seed=seed,
+                new=None if size is None else (size, limit, user),
                 done=lambda share: bar.update(task, completed=share),
-            )  # fmt: skip
+            )
     else:
         if recorded is not None:
             raise BfenvError("--recorded and --simulated are for a log, not for --squeue")
         from bfenv_site.live.live_queue import forecaster_of_queue
 
         forecaster = forecaster_of_queue(
-            squeue, sinfo=sinfo, processors=processors, history=history, users=users,
-            policy=policy, at=at, maintenance=maintenance, futures=futures, seed=seed,
-        )  # fmt: skip
+            squeue,
+            sinfo=sinfo,
+            processors=processors,
+            history=history,
+            users=users,
+            policy=policy,
+            at=at,
+            maintenance=maintenance,
+            futures=futures,
+            seed=seed,
+        )
     if format is WhenFormat.prometheus:
         from bfenv_site.forecasts.when_text import prometheus_text
 
@@ -199,9 +230,7 @@ def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenForm
     when = "" if forecaster.live else f" at {moment(forecast.time)}"
     title = f"{forecaster.name}{when}, under {forecast.policy}"
     lines, note = forecast_lines(forecast), "\n".join(forecast.notes)
-    show.table(
-        COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True, title=title, note=note
-    )  # fmt: skip
+    show.table(COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True, title=title, note=note)
 
 
 def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **options: Any) -> None:
@@ -211,9 +240,11 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
     with show.progress("share") as bar:
         task = bar.add_task("forecasting", total=1.0)
         found = ev.evaluate_forecasts(
-            load_workload(log), moments=moments, **options,
+            load_workload(log),
+            moments=moments,
+            **options,
             done=lambda share: bar.update(task, completed=share),
-        )  # fmt: skip
+        )
     rows = ev.evaluation_rows(found, months=months)
     if format is not WhenFormat.text:
         show.rows(rows, show.Format(format))
@@ -224,9 +255,13 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
         own = [row for row in rows if row["jobs"] == name]
         note = f"starts in each tenth of the forecasts, %: {own[0]['tenths']}"
         show.table(
-            ev.COLUMNS, ev.evaluation_lines(own), numbers=len(ev.COLUMNS) - 1, whole_names=True,
-            title=f"{name}, {counted(int(own[0]['number']), 'forecast')}", note=note,
-        )  # fmt: skip
+            ev.COLUMNS,
+            ev.evaluation_lines(own),
+            numbers=len(ev.COLUMNS) - 1,
+            whole_names=True,
+            title=f"{name}, {counted(int(own[0]['number']), 'forecast')}",
+            note=note,
+        )
     show.prose("\n".join([ev.CAPTION, *found.notes]))
 
 

@@ -25,8 +25,17 @@ COLUMNS = (
 )  # fmt: skip
 NEVER = "never"
 SIZE_CLASSES, LIMIT_CLASSES = 4, (HOUR, 4 * HOUR, DAY)  # of the metrics
-TICKS = {0: "now", MINUTE: "1 min", 10 * MINUTE: "10 min", HOUR: "1 h", 6 * HOUR: "6 h",
-         DAY: "1 d", 3 * DAY: "3 d", 7 * DAY: "1 w", 28 * DAY: "4 w"}  # fmt: skip
+TICKS = {
+    0: "now",
+    MINUTE: "1 min",
+    10 * MINUTE: "10 min",
+    HOUR: "1 h",
+    6 * HOUR: "6 h",
+    DAY: "1 d",
+    3 * DAY: "3 d",
+    7 * DAY: "1 w",
+    28 * DAY: "4 w",
+}
 MOST_DRAWN = 60  # jobs in a picture
 
 
@@ -130,9 +139,13 @@ def _draw(forecast: StartForecast) -> "Figure":
         axes.barh(y, width, height, left, color=BLUE, alpha=alpha, linewidth=0, label=label)
     axes.plot(shown[:, 3], y, "|", color="black", markersize=11, label="median")
     axes.plot(
-        log_scale(np.minimum(plan, farthest)), y, "D", color=ORANGE, markersize=4,
+        log_scale(np.minimum(plan, farthest)),
+        y,
+        "D",
+        color=ORANGE,
+        markersize=4,
         label="plan by limits",
-    )  # fmt: skip
+    )
     names = [
         f"{job} · {size:,} × {format_duration(limit)}"
         for job, size, limit in zip(forecast.job, forecast.size, forecast.limit, strict=True)

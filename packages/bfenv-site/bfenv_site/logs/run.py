@@ -162,10 +162,22 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         return "no_size"
     estimate = -1 if limit is None or limit < 0.5 else rounded(limit)
     return Run(
-        submit, start, runtime, size, estimate, record.user, record.group or record.account,
-        record.queue, record.partition, record.status, record.job, record.cluster, asked, line,
+        submit,
+        start,
+        runtime,
+        size,
+        estimate,
+        record.user,
+        record.group or record.account,
+        record.queue,
+        record.partition,
+        record.status,
+        record.job,
+        record.cluster,
+        asked,
+        line,
         record.after,
-    )  # fmt: skip  # by position, which takes half the time
+    )  # by position, which takes half the time
 
 
 def _time(log: Log, field: str, value: Any, zone: tzinfo) -> tuple[Number, ...]:

@@ -177,10 +177,18 @@ def _zones(x: Axis, y: Axis) -> list[Markup]:
         return lines
     return [
         element("rect", x="0", y="0", width="100%", height=percents(limit), class_="zone"),
-        element("text", "starves", x="100%", dx="-6", y="0", dy="1.2em",
-                text_anchor="end", class_="zone-name"),
+        element(
+            "text",
+            "starves",
+            x="100%",
+            dx="-6",
+            y="0",
+            dy="1.2em",
+            text_anchor="end",
+            class_="zone-name",
+        ),
         *lines,
-    ]  # fmt: skip
+    ]
 
 
 def _point(
@@ -189,9 +197,15 @@ def _point(
     across, down = percents(x.position(mean)), percents(1 - y.position(longest))
     is_right = x.position(mean) > 0.6
     label = element(
-        "text", short(name), x=across, y=down, dx="-9" if is_right else "9", dy=".35em",
-        text_anchor="end" if is_right else "start", class_="label",
-    )  # fmt: skip
+        "text",
+        short(name),
+        x=across,
+        y=down,
+        dx="-9" if is_right else "9",
+        dy=".35em",
+        text_anchor="end" if is_right else "start",
+        class_="label",
+    )
     text = f"{name}: mean wait × {ratio(mean)}, longest × {ratio(longest)}"
     dot = element("circle", element("title", text), cx=across, cy=down, r="4.5")
     return element("g", dot, label, class_=highlighted(n, slots), data_p=n)
@@ -230,6 +244,10 @@ def swatch() -> Markup:
     """Draw a short piece of a policy's line."""
     line = element("path", d=f"M0 {SCALE // 2}h{SCALE}")
     return element(
-        "svg", line, viewBox=f"0 0 {SCALE} {SCALE}", preserveAspectRatio="none", class_="swatch",
+        "svg",
+        line,
+        viewBox=f"0 0 {SCALE} {SCALE}",
+        preserveAspectRatio="none",
+        class_="swatch",
         aria_hidden="true",
-    )  # fmt: skip
+    )

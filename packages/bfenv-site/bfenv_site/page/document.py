@@ -27,12 +27,17 @@ def document(
     * `sections`: key, heading and content of each, folded; those without content are left out.
     * `unfolded`: the keys of those that are not.
     """
-    style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-                     for name in ("page.css", "page.js"))  # fmt: skip
+    style, script = (
+        Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+        for name in ("page.css", "page.js")
+    )
     rules = (
-        "default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'",
-        "base-uri 'none'", "form-action 'none'",
-    )  # fmt: skip
+        "default-src 'none'",
+        f"style-src '{_hash(style)}'",
+        f"script-src '{_hash(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -55,16 +60,23 @@ def document(
             [
                 element(
                     "section",
-                    element("details", element("summary", element("h2", name, id=f"{key}-h")),
-                            content, class_="section", open=key in unfolded),
-                    id=key, aria_labelledby=f"{key}-h",
+                    element(
+                        "details",
+                        element("summary", element("h2", name, id=f"{key}-h")),
+                        content,
+                        class_="section",
+                        open=key in unfolded,
+                    ),
+                    id=key,
+                    aria_labelledby=f"{key}-h",
                 )
-                for key, name, content in sections if content is not None
+                for key, name, content in sections
+                if content is not None
             ],
             element("p", id="status", role="status", class_="hidden"),
         ),
         element("script", script),
-    )  # fmt: skip
+    )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
@@ -75,9 +87,16 @@ def _hash(text: str) -> str:
 def failed_runs(rows: Sequence[Row]) -> Markup | None:
     """List failed rows with their errors; None without any."""
     lines = [
-        (None, [Cell(row.policy), Cell(row.workload), Cell(row.seed),
-                Cell(row.error or "no reason given", None, "error")])
+        (
+            None,
+            [
+                Cell(row.policy),
+                Cell(row.workload),
+                Cell(row.seed),
+                Cell(row.error or "no reason given", None, "error"),
+            ],
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     columns = ["policy", "workload", "seed", "error"]
     return table("Runs that failed", columns, lines, text=(0, 1, 3)) if lines else None

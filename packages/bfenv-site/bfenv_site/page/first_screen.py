@@ -64,25 +64,44 @@ def picture(
     at = _at(axis, zero[0])
     reference = (
         [  # beside the marks only: above them are names and numbers
-            element("line", x1=at, x2=at, y1=f"{ROW * (i + 0.5):.0f}", y2=f"{ROW * (i + 0.94):.0f}",
-                    class_="one")
+            element(
+                "line",
+                x1=at,
+                x2=at,
+                y1=f"{ROW * (i + 0.5):.0f}",
+                y2=f"{ROW * (i + 0.94):.0f}",
+                class_="one",
+            )
             for i in range(len(lines))
         ],
-        element("text", zero[1], x=at, y="-0.6em", class_="tick",
-                text_anchor="end" if axis.position(zero[0]) > 0.8 else "middle"),
-        element("text", axis.label, x="100%", y=height, dy="2.7em", text_anchor="end",
-                class_="axis"),
-    )  # fmt: skip
+        element(
+            "text",
+            zero[1],
+            x=at,
+            y="-0.6em",
+            class_="tick",
+            text_anchor="end" if axis.position(zero[0]) > 0.8 else "middle",
+        ),
+        element(
+            "text", axis.label, x="100%", y=height, dy="2.7em", text_anchor="end", class_="axis"
+        ),
+    )
     body = [_line(i, line, axis, zero[0]) for i, line in enumerate(lines)]
     drawing = element(
         "svg",
         element("title", title, id=f"{key}-t"),
-        element("desc", " ".join((text, *(f"{one.name}: {one.text}{one.ends}." for one in lines))),
-                id=f"{key}-d"),
+        element(
+            "desc",
+            " ".join((text, *(f"{one.name}: {one.text}{one.ends}." for one in lines))),
+            id=f"{key}-d",
+        ),
         element("g", grid, reference, aria_hidden="true"),
         body,
-        role="img", aria_labelledby=f"{key}-t {key}-d", class_="plot rows", height=height,
-    )  # fmt: skip
+        role="img",
+        aria_labelledby=f"{key}-t {key}-d",
+        class_="plot rows",
+        height=height,
+    )
     return figure(title, element("div", drawing, class_="frame rows"))
 
 
@@ -96,10 +115,11 @@ def _line(i: int, line: Line, axis: Axis, zero: float) -> Markup:
         element("text", short(line.name, 36), x="0", y=text, class_="name"),
         element("text", line.text, ends, x="100%", y=text, text_anchor="end", class_="value"),
         element("line", x1=_at(axis, low), x2=_at(axis, high), y1=mark, y2=mark, class_="whisker")
-        if low <= high else None,
+        if low <= high
+        else None,
         element("circle", cx=_at(axis, value), cy=mark, r="5"),
         class_=f"ci {kind}{' chosen' if line.is_chosen else ''}",
-    )  # fmt: skip
+    )
 
 
 def _at(axis: Axis, value: float) -> str:

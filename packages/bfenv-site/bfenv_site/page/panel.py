@@ -87,16 +87,21 @@ def _comparison(workload: str, summaries: Summaries, reference: Reference) -> Ma
     for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
         value = one.metrics.get
         slower, longer = reference.differences[workload].get(one.policy, (None, None))
-        rows.append((str(n), [
-            charts.named(one),
-            Cell(fmt.slowdown(value(COMPARED[0])), value(COMPARED[0])),
-            _difference(slower, lambda end: fmt.slowdown(end).replace("-", "−")),
-            Cell(mean_wait, value("mean_wait")),
-            _difference(longer, lambda end: fmt.signed_durations([end], like)[0]),
-            Cell(p95_wait, value("p95_wait")),
-            Cell(max_wait, value("max_wait")),
-            Cell(fmt.percent(value("utilization")), value("utilization")),
-        ]))  # fmt: skip
+        rows.append(
+            (
+                str(n),
+                [
+                    charts.named(one),
+                    Cell(fmt.slowdown(value(COMPARED[0])), value(COMPARED[0])),
+                    _difference(slower, lambda end: fmt.slowdown(end).replace("-", "−")),
+                    Cell(mean_wait, value("mean_wait")),
+                    _difference(longer, lambda end: fmt.signed_durations([end], like)[0]),
+                    Cell(p95_wait, value("p95_wait")),
+                    Cell(max_wait, value("max_wait")),
+                    Cell(fmt.percent(value("utilization")), value("utilization")),
+                ],
+            )
+        )
     caption = (
         f"Policies on {workload}, with 95 % intervals of differences from {reference.caption} "
         "job by job"

@@ -63,8 +63,13 @@ def ratios(values: Sequence[float], label: str) -> Axis:
     low, high = min(*values, 0.9) / 1.15, max(*values, 1.1) * 1.15
     length = math.log(high / low)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
-                   (1, 3), (1,)):  # fmt: skip
+    for digits in (
+        (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+        (1, 1.5, 2, 3, 5, 7),
+        (1, 2, 5),
+        (1, 3),
+        (1,),
+    ):
         ticks = [d * 10.0**k for k in decades for d in digits if low <= d * 10.0**k <= high]
         if len(ticks) <= MOST_TICKS:
             break
@@ -141,9 +146,14 @@ def plot(
 def stretched(*content: Markup) -> Markup:
     """Stretch lines over the whole of a plot."""
     return element(
-        "svg", *content, viewBox=f"0 0 {SCALE} {SCALE}", preserveAspectRatio="none",
-        width="100%", height="100%", class_="stretch",
-    )  # fmt: skip
+        "svg",
+        *content,
+        viewBox=f"0 0 {SCALE} {SCALE}",
+        preserveAspectRatio="none",
+        width="100%",
+        height="100%",
+        class_="stretch",
+    )
 
 
 def curve(positions: Sequence[tuple[float, float]]) -> Markup:

@@ -62,17 +62,32 @@ class Report(NamedTuple):
         sections = [
             ("candidates", "All candidates", each(self.comparisons, candidates)),
             ("verdict", "The verdict in detail", each(self.comparisons, details)),
-            ("people", "Who waits less, and who longer",
-             each(self.comparisons, lambda one: people(one, self.users))),
-            ("workloads", "How long jobs waited, and how many",
-             panels(summaries, slots, self._reference())),
-            ("gantt", hours, gantt_section(
-                first.workload, shown, choose_begin(shown, span), span, starving=starving)
-                if find_spec("matplotlib") else None),
-            ("logged", "Log and simulation",
-             as_it_ran(calibration_lines(rows, logs, first.today.policy))),
+            (
+                "people",
+                "Who waits less, and who longer",
+                each(self.comparisons, lambda one: people(one, self.users)),
+            ),
+            (
+                "workloads",
+                "How long jobs waited, and how many",
+                panels(summaries, slots, self._reference()),
+            ),
+            (
+                "gantt",
+                hours,
+                gantt_section(
+                    first.workload, shown, choose_begin(shown, span), span, starving=starving
+                )
+                if find_spec("matplotlib")
+                else None,
+            ),
+            (
+                "logged",
+                "Log and simulation",
+                as_it_ran(calibration_lines(rows, logs, first.today.policy)),
+            ),
             ("failed", "Failed runs", failed_runs(self.failed)),
-        ]  # fmt: skip
+        ]
         lead = " ".join(sentences(one)[0] for one in self.comparisons)
         top = each(self.comparisons, verdict)
         return document("What another policy would do to your users", lead, top, sections)

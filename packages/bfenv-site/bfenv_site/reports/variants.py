@@ -228,8 +228,11 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     outages = load_outages(path, trace)
     notes = [f"outage {text}" for text in outage_texts(trace, outages)]
     united, cut = united_outages({*trace.outages, *outages}, trace.processors)
-    if any(one.begin < other.end and other.begin < one.end
-           for one in outages for other in trace.outages):  # fmt: skip
+    if any(
+        one.begin < other.end and other.begin < one.end
+        for one in outages
+        for other in trace.outages
+    ):
         notes.append("outages that overlap those of the log are united with them")
     if cut:
         notes.append("outages that take more than the machine has count for the whole machine")

@@ -58,9 +58,12 @@ def on_live_queue(
         for partition, _ in jobs
     ]
     memory = partial(
-        live_memory, site=site, settings=made.keywords["settings"],
-        parts=np.array(first, dtype=np.int64), places=places,
-    )  # fmt: skip
+        live_memory,
+        site=site,
+        settings=made.keywords["settings"],
+        parts=np.array(first, dtype=np.int64),
+        places=places,
+    )
     return Policy(competitor.name, decide, run, memory, stateful=True, requested_starts=True)
 
 

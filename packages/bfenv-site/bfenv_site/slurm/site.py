@@ -149,9 +149,14 @@ def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int])
         return SlurmOfSite(columns, np.zeros(1, dtype=np.int64), slurm)
 
     return Policy(
-        name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True,
+        name,
+        decide_on_site,
+        run_on_site,
+        memory,
+        stateful=True,
+        requested_starts=True,
         partitions=partial(partitions_of_site, site),
-    )  # fmt: skip
+    )
 
 
 def partitions_of_site(site: Site, trace: Trace) -> str:
