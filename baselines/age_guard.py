@@ -68,7 +68,7 @@ class AgeGuard(NamedTuple):
     last_pass: np.ndarray  # (1,) int64 in which work was added, see `new_from`
     work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` and `certain_truth` read
-    requests: np.ndarray  # (6, n) int64, the same of the jobs submitted so far
+    requests: np.ndarray  # (7, n) int64, the same of the jobs submitted so far
     machine: Cluster  # on which EASY runs
     truth: ev.Truth
     certain: Cluster  # on which EASY runs as far as its past is certain

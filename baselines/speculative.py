@@ -23,7 +23,7 @@ def easy_speculative(
         tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
         order: The order of the jobs that have one priority: a name of
             `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
-        restartable: The flag of jobs that may be killed and run again, as in `multiqueue`.
+        restartable: Which of the restartable jobs are tried, as in `multiqueue`.
 
     Raises:
         PolicyError: If an option is out of its range.

@@ -174,7 +174,8 @@ def _believed_duration(cluster, jobs, memory, job):
 @kernel
 def takes_trial(cluster, jobs, trial, job):
     """Return whether a waiting job is to have a trial before it runs."""
-    return trial[0] > 0 and jobs.estimate[job] > trial[1] and cluster.trial_start[job] < 0
+    is_long = jobs.estimate[job] > trial[1] and jobs.restartable[job] == 1
+    return trial[0] > 0 and is_long and cluster.trial_start[job] < 0
 
 
 @kernel

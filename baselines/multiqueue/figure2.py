@@ -223,10 +223,10 @@ def multiqueue(
             one for each queue.
         order: The order of the jobs of a queue that have one priority: a name of
             `bfenv.knowledge.priorities.ORDERS`, or an expression as `easy` takes it.
-        restartable: The flag of jobs that may be killed and run again, for which users must ask
-            (note 4 of the paper): an expression that is above 0 as such a job arrives, such as
-            "priority > 0", or "random < 0.5" for half of the jobs. Only these are tried. None for
-            all jobs.
+        restartable: Which of the restartable jobs are tried: an expression that is above 0 as such
+            a job arrives, such as "priority > 0", or "random < 0.5" for half of them. None for all.
+            Which jobs are restartable, for which users must ask (note 4 of the paper), is a column
+            of the workload, see `bfenv.make_trace` and the option `restartable_share`.
 
     Raises:
         PolicyError: If an option is out of its range.

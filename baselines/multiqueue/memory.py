@@ -203,6 +203,7 @@ def note_stage(jobs, memory, job):
     """Note whether a job that is first seen is to be tried, stands in its queue, or neither."""
     if jobs.requested_start[job] == 0:
         tried = memory.trial_length[0] > 0 and jobs.estimate[job] > memory.tried_above[0]
+        tried = tried and jobs.restartable[job] == 1
         if memory.restartable is not None:
             tried = tried and memory.restartable.ranking.number[job] > 0
         memory.stage[job] = TO_BE_TRIED if tried else QUEUED

@@ -223,14 +223,17 @@ def try_start(cluster, jobs, job, limit):
             limit that is not below the estimate makes it an ordinary start.
 
     Raises:
-        ValueError: As `start` does, and if the job has had a trial before now or the limit is below
-            1.
+        ValueError: As `start` does, and if the job has had a trial before now, the limit is below
+            1, or it is below the estimate of a job that is not restartable.
     """
     check_submitted(cluster, job)
     goes_on = cluster.trial_start[job] >= 0
     if limit < 1 or (goes_on and cluster.trial_end[job] != cluster.state[NOW]):
         cluster.state[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
+    if limit < jobs.estimate[job] and jobs.restartable[job] == 0:
+        cluster.state[OFFENDER] = job
+        raise ValueError("is not restartable")
     ran = cluster.state[NOW] - cluster.trial_start[job] if goes_on else 0
     _launch(cluster, jobs, job, min(limit, jobs.estimate[job] - ran))
     if goes_on:

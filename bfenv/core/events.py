@@ -11,7 +11,16 @@ import bfenv.core.cluster as c
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import Cluster, enter_machine, leave_machine, running, started, waiting
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
-from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, USER, Jobs, Trace, check_no_outages
+from bfenv.core.jobs import (
+    FOREVER,
+    REQUESTED_START,
+    RESTARTABLE,
+    SUBMIT,
+    USER,
+    Jobs,
+    Trace,
+    check_no_outages,
+)
 from bfenv.core.kernel import inlined, kernel
 from bfenv.core.lazy_exports import hint_at_scheduling
 
@@ -30,8 +39,8 @@ class Truth(NamedTuple):
     """
 
     runtime: np.ndarray  # (n,) int64 seconds
-    requests: np.ndarray  # (6, n) int64, of all jobs, see `Trace.requests`
-    known: np.ndarray  # (6, n + 1) int64, of the jobs submitted so far; see `unknown_jobs`
+    requests: np.ndarray  # (7, n) int64, of all jobs, see `Trace.requests`
+    known: np.ndarray  # (7, n + 1) int64, of the jobs submitted so far; see `unknown_jobs`
     event_time: np.ndarray  # (h,) int64 seconds
     event_entry: np.ndarray  # (h,) int64
     event_count: np.ndarray  # (2,) int64: events, and the instant before which `advance` stops
@@ -65,15 +74,18 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
 def placeholder(requests: np.ndarray, processors: int) -> tuple[int, ...]:
     """Return what stands in for the request of a job to come, in the order of the rows.
 
-    It tells how many users there will be, and whether any job has a requested start time. Beyond
-    that, all jobs are equal: submit time FOREVER, the whole machine, an estimate of 1 s.
+    It tells how many users there will be, whether any job has a requested start time, and whether
+    all are restartable. Beyond that, all jobs are equal: submit time FOREVER, the whole machine, an
+    estimate of 1 s.
     """
     any_requested = int(requests[REQUESTED_START].any())
-    return FOREVER, processors, 1, int(requests[USER].max(initial=-1)), 0, any_requested
+    restartable = int(requests[RESTARTABLE].all())
+    users = int(requests[USER].max(initial=-1))
+    return FOREVER, processors, 1, users, 0, any_requested, restartable
 
 
 def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
-    """Return what is known before the first job is submitted: placeholders, (6, n + 1) int64.
+    """Return what is known before the first job is submitted: placeholders, (7, n + 1) int64.
 
     The last column is no job's: `reset` copies placeholders from it.
     """

@@ -49,6 +49,8 @@ def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:
         return f"needs {jobs.size[job]} processors; free: {state[FREE]}"
     if jobs.requested_start[job] > state[NOW]:
         return f"asks to start at {jobs.requested_start[job]} s"
+    if jobs.restartable[job] == 0:
+        return "is not restartable, so it cannot have a trial"
     if cluster.trial_start[job] >= 0:
         return f"has had its trial, at {cluster.trial_start[job]} s"
     return "was to be tried for less than 1 s"

@@ -38,10 +38,11 @@ class Jobs(NamedTuple):
     user: np.ndarray  # (n,) int64, 0 .. users - 1; -1 if unknown
     priority: np.ndarray  # (n,) int64, larger is more urgent
     requested_start: np.ndarray  # (n,) int64 seconds, earliest start allowed; 0 for none
+    restartable: np.ndarray  # (n,) int64: 1 if the job may be killed and run again, else 0
 
 
-# Rows of a table of requests, (6, n) int64: the fields of Jobs
-SUBMIT, SIZE, ESTIMATE, USER, PRIORITY, REQUESTED_START = range(len(Jobs._fields))
+# Rows of a table of requests, (7, n) int64: the fields of Jobs
+SUBMIT, SIZE, ESTIMATE, USER, PRIORITY, REQUESTED_START, RESTARTABLE = range(len(Jobs._fields))
 
 
 class Outage(NamedTuple):
@@ -93,7 +94,7 @@ class Trace:
     header: tuple[str, ...] = ()  # the log's comments, without semicolons
     records: np.ndarray | None = None  # (n, 18) float64, the SWF fields
     outages: tuple[Outage, ...] = ()  # by begin; several at once add up
-    requests: np.ndarray = field(init=False)  # (6, n) int64; `jobs` are its rows
+    requests: np.ndarray = field(init=False)  # (7, n) int64; `jobs` are its rows
 
     def __post_init__(self) -> None:
         """Check every array at this border, so that no kernel has to."""
@@ -124,6 +125,7 @@ class Trace:
         self._check("submit", jobs.submit > FOREVER // 4, "is too large")
         self._check("requested_start", jobs.requested_start < 0, "is negative")
         self._check("requested_start", jobs.requested_start > FOREVER // 4, "is too large")
+        self._check("restartable", (jobs.restartable < 0) | (jobs.restartable > 1), "is not 0 or 1")
         self._check("user", jobs.user < -1, "is below -1")
         self._check("user", jobs.user >= MOST_USERS, "is too large; number users from 0")
         latest = int(max(jobs.submit[-1], jobs.requested_start.max()))
@@ -227,7 +229,8 @@ class Trace:
     def hash(self) -> str:
         """SHA-256 of the machine, the requests and the runtimes: equal content, equal hash."""
         digest = hashlib.sha256(f"{self.processors} {self.time_of_day} {len(self)}".encode())
-        for values in (*self.jobs, self.runtime):
+        requests = self.jobs if not self.jobs.restartable.all() else self.jobs[:RESTARTABLE]
+        for values in (*requests, self.runtime):
             digest.update(np.ascontiguousarray(values, dtype="<i8").tobytes())
         if self.outages:
             digest.update(np.array(self.outages, dtype="<i8").tobytes())
@@ -262,6 +265,7 @@ def make_trace(
     user: ArrayLike | None = None,
     priority: ArrayLike | None = None,
     requested_start: ArrayLike | None = None,
+    restartable: ArrayLike | None = None,
     **provenance: Any,
 ) -> Trace:
     """Return a Trace of sequences of integers of equal length, one value per job.
@@ -276,6 +280,8 @@ def make_trace(
             order, as `read_swf` does.
         priority: (n,) larger is more urgent.
         requested_start: (n,) seconds, the earliest start allowed; 0 for none.
+        restartable: (n,) 1 or True if the job may be killed and run again, as after a trial; else 0
+            or False. By default, all may.
         provenance: Other fields of Trace, such as `name`.
 
     Raises:
@@ -306,6 +312,7 @@ def make_trace(
         user=column("user", user, -1),
         priority=column("priority", priority, 0),
         requested_start=column("requested_start", requested_start, 0),
+        restartable=column("restartable", restartable, 1),
     )
     users = np.unique(jobs.user[jobs.user >= 0])
     known = jobs.user >= 0

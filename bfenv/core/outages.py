@@ -28,13 +28,13 @@ def with_outages(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
     estimate and runtime are its length. Outages are in the order in which they begin. Without any,
     these are the arrays of the trace itself.
 
-    Returns (6, n) int64 requests, and (n,) int64 runtimes in seconds.
+    Returns (7, n) int64 requests, and (n,) int64 runtimes in seconds.
     """
     if not trace.outages:
         return trace.requests, trace.runtime
     begin, end, processors = np.array(sorted(trace.outages), dtype=np.int64).T
     none = np.zeros(len(begin), dtype=np.int64)
-    added = Jobs(begin, processors, end - begin, none - 1, none, none)
+    added = Jobs(begin, processors, end - begin, none - 1, none, none, none + 1)
     requests = np.concatenate([trace.requests, np.stack(added)], axis=1)
     runtime = np.concatenate([trace.runtime, end - begin])
     for table in (requests, runtime):  # as a trace's are: kernels are compiled for either

@@ -340,7 +340,7 @@ def cluster_of(state: BatchState, i: int) -> Cluster:
 def jobs_of(state: BatchState, tables: TraceTables, i: int) -> Jobs:
     """Return the requests that are known in environment i, see Truth.known."""
     seen = tables.seen[i]
-    return Jobs(seen[0], seen[1], seen[2], seen[3], seen[4], seen[5])
+    return Jobs(seen[0], seen[1], seen[2], seen[3], seen[4], seen[5], seen[6])
 
 
 def detach_environment(

@@ -112,6 +112,29 @@ def with_priorities(
     )
 
 
+def with_restartable_jobs(trace: Trace, restartable_share: float, *, seed: int) -> Trace:
+    """Let a share of the jobs be killed and run again, as after a trial, and the others not.
+
+    Lawson and Smirni (2002), note 4: in real systems, users have to flag such jobs.
+
+    Args:
+        restartable_share: Share of the jobs, from 0 to 1. The number of jobs is the share, rounded,
+            with any seed.
+
+    Raises:
+        WorkloadError: If the share is out of range.
+    """
+    check_trace(trace)
+    count = _count(trace, "restartable_share", restartable_share)
+    restartable = np.zeros(len(trace), dtype=np.int64)
+    restartable[generator("restartable", seed).choice(len(trace), count, replace=False)] = 1
+    return replace(
+        trace,
+        jobs=trace.jobs._replace(restartable=restartable),
+        name=f"{trace.name}+restartable-{restartable_share:g}",
+    )
+
+
 def with_requested_starts(
     trace: Trace, requested_start_share: float, *, seed: int, max_advance: int = DAY
 ) -> Trace:

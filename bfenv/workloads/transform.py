@@ -55,6 +55,7 @@ def transformed(
     high_priority_share: float | tuple[float, ...] | None = None,
     requested_start_share: float | None = None,
     max_advance: Seconds | None = None,
+    restartable_share: float | None = None,
     seed: int = 0,
 ) -> Trace:
     """Return a trace after any of these steps, always in this order.
@@ -81,6 +82,8 @@ def transformed(
         requested_start_share: Share of the jobs with a requested start time, see
             `with_requested_starts`.
         max_advance: Longest time from submission to the requested start, in seconds. None is a day.
+        restartable_share: Share of the jobs that may be killed and run again, as after a trial, see
+            `with_restartable_jobs`. None is all of them.
         seed: Random seed of all steps.
 
     Raises:
@@ -136,6 +139,8 @@ def transformed(
         trace = rq.with_requested_starts(trace, requested_start_share, seed=seed, max_advance=most)
     elif max_advance is not None:
         raise WorkloadError(f"{trace.name}: max_advance={max_advance} needs requested_start_share")
+    if restartable_share is not None:
+        trace = rq.with_restartable_jobs(trace, restartable_share, seed=seed)
     return trace
 
 
@@ -164,7 +169,12 @@ def part_of(trace: Trace, partition: str) -> Trace:
 
 def is_random(**options: Any) -> bool:
     """Return whether the seed matters with these options of `transformed`."""
-    drawn = ("shake_seconds", "high_priority_share", "requested_start_share")
+    drawn = (
+        "shake_seconds",
+        "high_priority_share",
+        "requested_start_share",
+        "restartable_share",
+    )
     return options.get("estimates") in rq.RANDOM or any(
         options.get(name) is not None for name in drawn
     )

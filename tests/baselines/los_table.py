@@ -29,7 +29,7 @@ def rows_of(size, ssize, n, extra, gain=None):
     """Fill the kernel's rows; `gain` is what each job adds to the merit."""
     count = len(size)
     merit = MERITS[0] if gain is None else MERITS[1]
-    jobs = Jobs(*[np.empty(count)] * 6)
+    jobs = Jobs(*[np.empty(count)] * len(Jobs._fields))
     memory = new_memory(jobs, n, None, lookahead=count, selected_first=True, merit=merit)
     memory.size[:], memory.ssize[:], memory.gain[:] = size, ssize, 0 if gain is None else gain
     need = np.full((count + 1, n + 1), -1)

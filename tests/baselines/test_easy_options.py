@@ -224,3 +224,14 @@ def test_wrong_calls(crowd):
         run_orders(crowd, ["sjf"], trail=180)
     with pytest.raises(BfenvError, match="last"):
         run_orders(crowd, ["sjf"], first=3, last=3)
+
+
+def test_jobs_that_are_not_restartable():
+    """Only the others have trials, in EASY of any order."""
+    trace = bfenv.make_trace(
+        [0, 0, 0], [4, 4, 4], [10, 2, 1], 4, estimate=[10, 10, 10], restartable=[1, 0, 1]
+    )
+    for order in ("fcfs", "submit"):
+        result = bfenv.simulate(trace, easy(order, trial=3, trial_above=4)).check()
+        assert result.trial_start.tolist() == [0, -1, -1]  # the last job ends in its trial
+        assert result.start.tolist() == [3, 13, 15]

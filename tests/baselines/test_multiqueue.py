@@ -3,6 +3,9 @@
 Joined here: all files of `bfenv.baselines.multiqueue`, because only together do they schedule.
 """
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -176,6 +179,40 @@ def test_restartable(trace, flag, queues):
     trials = {"speculation": 3, "tried_above": 4, "restartable": flag}
     policy = multiqueue((4, 8), **trials) if queues else easy_speculative(**trials)
     assert_equals_naive(trace, policy, **options, flag=FLAGS[flag])
+
+
+@pytest.mark.parametrize(
+    ("restartable", "starts", "tried"),
+    [
+        ((1, 1), [5, 3], [0, 3]),  # a trial each; the second job ends in its own
+        ((1, 0), [3, 13], [0, -1]),
+        ((0, 1), [2, 0], [-1, 0]),  # trials come before queued jobs
+        ((0, 0), [0, 10], [-1, -1]),
+    ],
+)
+def test_restartable_jobs_by_hand(restartable, starts, tried):
+    """Of two jobs as large as the machine, only those that may be restarted have a trial."""
+    trace = bfenv.make_trace([0, 0], [4, 4], [10, 2], 4, estimate=[10, 10], restartable=restartable)
+    for policy in (easy_speculative(3, 4), multiqueue(**SMALL)):
+        result = bfenv.simulate(trace, policy).check()
+        assert result.start.tolist() == starts
+        # a trial in which a job ends is its run
+        killed = [trial if job == 0 else -1 for job, trial in enumerate(tried)]
+        assert result.trial_start.tolist() == killed
+
+
+@settings(max_examples=MANY)
+@given(trace=workloads(), queues=st.booleans())
+def test_a_column_of_flags(trace, queues):
+    """Flags in the workload have the effect of an expression that is above 0 for these jobs."""
+    make = partial(multiqueue, (4, 8)) if queues else easy_speculative
+    trials = {"speculation": 3, "tried_above": 4}
+    flags = (trace.jobs.size > 1).astype(np.int64)
+    flagged = replace(trace, jobs=trace.jobs._replace(restartable=flags))
+    result = bfenv.simulate(flagged, make(**trials)).check()
+    expected = bfenv.simulate(trace, make(**trials, restartable="size - 1"))
+    for column in ("start", "end", "trial_start", "trial_end"):
+        assert np.array_equal(getattr(result, column), getattr(expected, column))
 
 
 def test_restartable_at_random():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import bfenv
 import bfenv.workloads.requests as rq
+from bfenv.core.errors import WorkloadError
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
 from tests.workloads.refusals import refused
@@ -204,3 +205,17 @@ def test_name_instead_of_a_trace(function):
     """A name is refused with the call that makes a trace of it."""
     with refused(bfenv.WorkloadError, "load_workload('lublin')"):
         function("lublin")
+
+
+def test_restartable_jobs():
+    """A share of the jobs is drawn by the seed; by default all are restartable."""
+    trace = bfenv.load_workload("lublin:jobs=200")
+    assert trace.jobs.restartable.all()
+    some, others = (
+        bfenv.load_workload(f"lublin:jobs=200,restartable_share=0.3,seed={seed}") for seed in (1, 2)
+    )
+    assert some.jobs.restartable.sum() == others.jobs.restartable.sum() == 60
+    assert not np.array_equal(some.jobs.restartable, others.jobs.restartable)
+    assert not rq.with_restartable_jobs(trace, 0, seed=0).jobs.restartable.any()
+    with refused(WorkloadError, "restartable_share must be"):
+        rq.with_restartable_jobs(trace, 1.5, seed=0)

@@ -186,9 +186,10 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
         raise WorkloadError(
             f"schedule must be one of {trace.name}, got one of {schedule.trace.name}"
         )
-    if jobs.priority.any() or jobs.requested_start.any():
+    if jobs.priority.any() or jobs.requested_start.any() or not jobs.restartable.all():
         warnings.warn(
-            f"{path}: SWF has no priorities and requested start times; they are left out",
+            f"{path}: SWF has no priorities, requested start times and restartable jobs; they are "
+            "left out",
             stacklevel=2,
         )
     first = int(jobs.submit[0])

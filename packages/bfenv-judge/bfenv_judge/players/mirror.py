@@ -8,7 +8,7 @@ import numpy as np
 
 from bfenv.core.cluster import may_start, start, try_start, wake_at
 from bfenv.core.events import allocate, reset, shown, unknown_jobs
-from bfenv.core.jobs import FOREVER, REQUESTED_START, USER, Jobs
+from bfenv.core.jobs import FOREVER, REQUESTED_START, RESTARTABLE, USER, Jobs
 from bfenv.core.kernel import Code
 from bfenv_judge.players.frames import Frame, new_frame
 from bfenv_judge.players.pass_messages import follow_pass, write_answer
@@ -27,6 +27,7 @@ class Mirror:
         requests = np.zeros((len(Jobs._fields), jobs), dtype=np.int64)
         # Policies make their memory from placeholders: no array of theirs is then too short.
         requests[USER], requests[REQUESTED_START] = users - 1, requested_starts
+        requests[RESTARTABLE] = 1  # others come only where none is tried, see `begin_message`
         known = unknown_jobs(requests, processors)
         runtime = np.full(jobs, FOREVER)  # until a job ends
         read_only = requests.view(), runtime.view()

@@ -19,12 +19,13 @@ import bfenv.core.cluster as c
 from bfenv.core.cluster import RUNNING as RUNNING_NOW
 from bfenv.core.cluster import Cluster, finished, start, started, try_start, wake_at
 from bfenv.core.event_heap import EventHeap, push
-from bfenv.core.events import ROWS, advance, commit_starts
-from bfenv.core.jobs import FOREVER
+from bfenv.core.events import advance, commit_starts
+from bfenv.core.jobs import FOREVER, RESTARTABLE
 from bfenv.core.kernel import kernel
 from bfenv_judge.players.player_process import PlayerError, shown
 
 HEAD = 4  # integers before the jobs of a pass
+ROWS = RESTARTABLE  # of a request that are sent: all but whether the job is restartable
 COLUMNS = 1 + ROWS  # integers of a job that was submitted
 # Indices into Known.totals
 SUBMITTED, ENDED, RUNNING, TRYING = range(4)

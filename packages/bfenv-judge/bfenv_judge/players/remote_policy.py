@@ -160,7 +160,7 @@ def policy_of(process: PlayerProcess, name: str, flags: Flags) -> Policy:
     """Return the policy of a player that has been greeted; the player outlives a run."""
 
     def begin(jobs: Jobs, processors: int, generator: np.random.Generator) -> Session:
-        message = begin_message(jobs, processors, seed_of(generator))
+        message = begin_message(jobs, processors, seed_of(generator), flags.trials)
         return Session(process, message, flags.trials)
 
     return _policy(name, flags, begin)
@@ -191,15 +191,21 @@ class _OpenSession:
         process = PlayerProcess(self.command, self.limits)
         try:
             greet(process)
-            message = begin_message(jobs, processors, seed_of(generator))
+            message = begin_message(jobs, processors, seed_of(generator), self.trials)
             return Session(process, message, self.trials, is_last=True)
         except BaseException:
             process.close()
             raise
 
 
-def begin_message(jobs: Jobs, processors: int, seed: int) -> dict[str, Any]:
-    """Return the first message of a run. Numbers of jobs and users are rounded up, as they hint."""
+def begin_message(jobs: Jobs, processors: int, seed: int, trials: bool) -> dict[str, Any]:
+    """Return the first message of a run. Numbers of jobs and users are rounded up, as they hint.
+
+    Raises PlayerError if a player that starts jobs for trials would not be told which of them are
+    restartable.
+    """
+    if trials and not jobs.restartable.all():
+        raise PlayerError("some jobs are not restartable, which its messages cannot say")
     return {
         "message": "begin",
         "processors": processors,

@@ -9,12 +9,14 @@ import pytest
 
 import bfenv
 import bfenv.core.cluster as c
+from bfenv.core.events import new_cluster
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import make_policy, new_memory
 from bfenv.leaderboard.limits import DEFAULT
 from bfenv.testing.probes import probe_traces
 from bfenv_judge.players.mirror import Mirror
-from bfenv_judge.players.remote_policy import Flags, player_policy, policy_of
+from bfenv_judge.players.player_process import PlayerError
+from bfenv_judge.players.remote_policy import Flags, begin_message, player_policy, policy_of
 from judge_helpers.programs import QUICK, few_jobs
 
 
@@ -126,7 +128,7 @@ def test_future():
     """Nothing of a job is in the mirror before it is submitted, and its arrays are read-only."""
     mirror = Mirror(8, 4, 2, False)
     mirror.follow(np.array([3, 1, 0, 0, 0, 3, 5, 60, 1, 2, 0]))
-    assert [column[0] for column in mirror.jobs] == [3, 5, 60, 1, 2, 0]
+    assert [column[0] for column in mirror.jobs] == [3, 5, 60, 1, 2, 0, 1]
     assert (mirror.jobs.submit[1:] == FOREVER).all()
     assert all(len(set(column[1:].tolist())) == 1 for column in mirror.jobs)
     with pytest.raises(ValueError, match="read-only"):
@@ -234,3 +236,12 @@ def test_flag():
     """A program says with true or false whether it uses frames."""
     with pytest.raises(bfenv.PolicyError, match="its frames is not true or false"):
         player(flags=', "frames": 1')
+
+
+def test_jobs_that_are_not_restartable():
+    """A player that has declared trials gets no run with some, because it is not told which."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 4, restartable=[True, False])
+    _, jobs, _ = new_cluster(trace)
+    assert begin_message(jobs, 4, 0, trials=False)["jobs"] == 2
+    with pytest.raises(PlayerError, match="some jobs are not restartable"):
+        begin_message(jobs, 4, 0, trials=True)

@@ -58,7 +58,7 @@ def advise(
             return float(forecaster.new(size, limit, user).median[0])
         return float(forecaster.changed(job, size, limit).median[0])
 
-    request = Jobs(*np.array([[known.time], [size], [limit], [user], [0], [0]]))
+    request = Jobs(*np.array([[known.time], [size], [limit], [user], [0], [0], [1]]))
     none = np.zeros(1, dtype=np.int64)
     generator = np.random.default_rng((forecaster.seed, 1))
     runtime = sample_runtimes(known.history, request, none, none, generator, SAMPLES)

@@ -152,7 +152,7 @@ class Forecaster:
         size, limit, user = check_request(
             self.name, processors, limits, users, size, limit, user, live
         )
-        request = np.array([[known.time], [size], [limit], [user], [0], [0]])
+        request = np.array([[known.time], [size], [limit], [user], [0], [0], [1]])
         return self.of(with_waiting(known.machine, request), np.array([-1]))
 
     def waiting(self, jobs: Sequence[int | str] | None = None) -> StartForecast:

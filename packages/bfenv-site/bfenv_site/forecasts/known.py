@@ -36,7 +36,7 @@ class Known(NamedTuple):
     """What is known at a moment."""
 
     machine: KnownMachine
-    requests: np.ndarray  # (6, m) int64, of the jobs submitted by now, with SPARE columns behind
+    requests: np.ndarray  # (7, m) int64, of the jobs submitted by now, with SPARE columns behind
     start: np.ndarray  # (m,) int64 seconds; -1 for jobs that have not started
     runtime: np.ndarray  # (m,) int64 seconds, of those that have ended; 0 for others
     history: rt.RuntimeHistory
@@ -110,7 +110,7 @@ def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> 
     """Return what is known of a machine and its outages, before the starts of a pass."""
     count = int(cluster.state[NEXT_JOB])
     submitted = np.stack(jobs)[:, :count]
-    any_job = np.array([[0], [1], [DAY], [-1], [0], [0]])
+    any_job = np.array([[0], [1], [DAY], [-1], [0], [0], [1]])
     last = submitted[:, -1:] if count else any_job
     requests = np.concatenate([submitted, np.repeat(last, SPARE, axis=1)], axis=1)
     ended = rt.ended_jobs(cluster)

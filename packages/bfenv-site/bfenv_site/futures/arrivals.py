@@ -20,7 +20,7 @@ HALF_LIFE = 8  # weeks after which a day is half as likely to be drawn
 class Arrivals(NamedTuple):
     """The blocks of jobs that arrive in each of F futures, in D days each."""
 
-    requests: np.ndarray  # (6, m) int64, of the jobs submitted so far, see `Trace.requests`
+    requests: np.ndarray  # (7, m) int64, of the jobs submitted so far, see `Trace.requests`
     runtime: np.ndarray  # (m,) int64 seconds, of those that have ended; 0 for others
     place: np.ndarray  # (m,) int64 place of the others among the jobs of the machine; -1 if ended
     first: np.ndarray  # (F, D) int64 first job of each block

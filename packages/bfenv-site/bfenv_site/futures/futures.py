@@ -24,7 +24,17 @@ from bfenv.core.errors import IllegalStartError, PolicyError
 from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.events import add_instant, advance, allocate, next_event, shown, submit
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import ESTIMATE, FOREVER, REQUESTED_START, SIZE, SUBMIT, USER, Jobs, Outage
+from bfenv.core.jobs import (
+    ESTIMATE,
+    FOREVER,
+    REQUESTED_START,
+    RESTARTABLE,
+    SIZE,
+    SUBMIT,
+    USER,
+    Jobs,
+    Outage,
+)
 from bfenv.core.kernel import Code, kernel
 from bfenv.core.policy import Policy, new_memory, plans_for
 from bfenv.knowledge.groups import Groups
@@ -40,7 +50,7 @@ class KnownMachine(NamedTuple):
     """A machine at one instant, with the jobs that have been submitted and have not ended."""
 
     job: np.ndarray  # (k,) int64: numbers in the trace; -1, -2 and so on if not in it
-    requests: np.ndarray  # (6, k) int64, see `Trace.requests`
+    requests: np.ndarray  # (7, k) int64, see `Trace.requests`
     cluster: c.Cluster  # the machine, where they are numbered 0 .. k - 1
 
 
@@ -88,7 +98,7 @@ def cluster_at(
 
     Args:
         time: Now, in seconds.
-        requests: (6, n) int64, of the jobs submitted by now, see `Trace.requests`.
+        requests: (7, n) int64, of the jobs submitted by now, see `Trace.requests`.
         start, end: (n,) int64 seconds; -1 where a job has not started or ended by now.
         processors: Of the machine.
     """
@@ -114,7 +124,7 @@ def cluster_at(
 
 
 def with_waiting(machine: KnownMachine, requests: np.ndarray) -> KnownMachine:
-    """Let jobs join the queue of a machine now: (6, c) int64 requests, in this order.
+    """Let jobs join the queue of a machine now: (7, c) int64 requests, in this order.
 
     They follow the machine's own jobs, and are numbered -1, -2 and so on.
     """
@@ -219,18 +229,20 @@ class _Room:
         if outages:
             begin, end, size = np.array(sorted(outages), dtype=np.int64).T
             none = np.zeros(len(begin), dtype=np.int64)
-            self._requests[:, coming:] = begin, size, end - begin, none - 1, none, none
+            self._requests[:, coming:] = begin, size, end - begin, none - 1, none, none, none + 1
         if arrivals is None:
             none = np.zeros((1, 0), dtype=np.int64)
             arrivals = Arrivals(self._requests, none[0], none[0], none, none, none)
         self._arrivals = arrivals
         users = max(machine.requests[USER].max(initial=-1), arrivals.requests[USER].max(initial=-1))
         asks = bool(machine.requests[REQUESTED_START].any())
+        restartable = bool(machine.requests[RESTARTABLE].all())
         if arrivals.most:
             asks = asks or bool(arrivals.requests[REQUESTED_START].any())
+            restartable = restartable and bool(arrivals.requests[RESTARTABLE].all())
         # The largest placeholders that any future of this machine needs.
         self._placeholder = np.array(
-            [FOREVER, machine.cluster.state[c.PROCESSORS], 1, users, 0, int(asks)]
+            [FOREVER, machine.cluster.state[c.PROCESSORS], 1, users, 0, int(asks), int(restartable)]
         )
         self._runtime = np.zeros(count, dtype=np.int64)
         tables = self._requests.view(), self._runtime.view()

@@ -280,6 +280,7 @@ class _Work:
                 [self.users.setdefault(each.user, len(self.users)) for each in known],
                 [each.priority for each in known],
                 [0] * len(known),
+                [1] * len(known),
             ]
         )
         start = np.array([min(each.start, now) for each in known])

@@ -433,7 +433,11 @@ def forecaster_of_queue(
     else:
         notes += _partition_note(find_competitor(policy), nodes)
     origin, numbers = 0, dict[str, int]()
-    past, start, runtime = np.zeros((6, 0), dtype=np.int64), np.zeros(0, np.int64), None
+    past, start, runtime = (
+        np.zeros((len(Jobs._fields), 0), dtype=np.int64),
+        np.zeros(0, np.int64),
+        None,
+    )
     zone = None
     if trace is not None:
         begin = date_at(trace, 0)
@@ -634,6 +638,7 @@ def _requests(
             [users.get(entry.user, -1) for entry in ordered],
             [entry.priority for entry in ordered],
             np.zeros(len(ordered), dtype=np.int64),
+            np.ones(len(ordered), dtype=np.int64),
         ]
     )
     start = np.array([min(entry.start, time) for entry in ordered], dtype=np.int64)

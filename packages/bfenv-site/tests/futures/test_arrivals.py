@@ -7,7 +7,7 @@ from bfenv_site.futures.arrivals import sample_arrivals
 
 
 def table(submit):
-    requests = np.ones((6, len(submit)), dtype=np.int64)
+    requests = np.ones((7, len(submit)), dtype=np.int64)
     requests[0] = submit
     return requests
 

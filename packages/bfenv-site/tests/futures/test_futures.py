@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import FREE, finished, may_start, now, running, start, try_start, waiting
-from bfenv.core.jobs import ESTIMATE, FOREVER, Jobs, Outage
+from bfenv.core.jobs import ESTIMATE, FOREVER, REQUESTED_START, Jobs, Outage
 from bfenv.core.policy import Policy, new_memory
 from bfenv.knowledge.user_history import UserHistory, estimate_group, learn_jobs, new_user_history
 from bfenv_site.futures.arrivals import Arrivals
@@ -128,7 +128,7 @@ def test_threads(trace, seed, threads):
 
 def a_machine(processors=2, size=2):
     """Two jobs run on a machine of two processors, one for 100 s, one waits; at 10 s."""
-    requests = np.zeros((6, 3), dtype=np.int64)
+    requests = np.zeros((7, 3), dtype=np.int64)
     requests[:3] = [0, 0, 5], [1, 1, size], [100, 200, 50]
     start, end = np.array([0, 0, -1]), np.array([-1, -1, -1])
     return known_machine(cluster_at(10, requests, start, end, processors), Jobs(*requests))
@@ -146,7 +146,7 @@ def test_an_overfull_machine():
     """Where running jobs hold more processors than there are, nothing starts until they end."""
     machine = a_machine(processors=1, size=1)
     assert machine.cluster.state[FREE] == -1
-    machine = with_waiting(machine, np.array([[10], [1], [50], [0], [0], [0]]))
+    machine = with_waiting(machine, np.array([[10], [1], [50], [0], [0], [0], [1]]))
     assert machine.job.tolist() == [0, 1, 2, -1]
     runtime = np.array([[60, 80, 50, 50]])
     assert run_futures(EASY, machine, runtime, np.array([2, 3])).tolist() == [[80, 130]]
@@ -154,7 +154,7 @@ def test_an_overfull_machine():
 
 def test_joining_jobs_come_last():
     """A job that joins the queue starts behind the others, unless it can overtake them."""
-    requests = np.array([[10, 10], [2, 1], [50, 20], [0, 0], [0, 0], [0, 0]])
+    requests = np.array([[10, 10], [2, 1], [50, 20], [0, 0], [0, 0], [0, 0], [1, 1]])
     machine = with_waiting(a_machine(), requests)
     runtime = np.array([[30, 90, 50, 50, 20]])
     asked = np.array([2, 3, 4])
@@ -175,7 +175,7 @@ def test_an_outage_to_come():
 
 def test_arrivals_take_holes():
     """A job that arrives later overtakes under an order, with the runtime that it had."""
-    requests = np.array([[-80], [2], [10], [0], [0], [0]])
+    requests = np.array([[-80], [2], [10], [0], [0], [0], [1]])
     block = np.zeros((1, 1), dtype=np.int64)
     arrivals = Arrivals(requests, np.array([7]), np.array([-1]), block, block + 1, block + 100)
     runtime = np.array([[30, 90, 50]])
@@ -255,6 +255,6 @@ def test_policies_that_cannot_be_asked():
     machine, asked = a_machine(), np.array([2])
     runtime = np.array([[30, 90, 50]])
     machine.requests.flags.writeable = True
-    machine.requests[-1] = 400
+    machine.requests[REQUESTED_START] = 400
     with pytest.raises(bfenv.PolicyError, match="easy does not plan for requested start times"):
         run_futures(EASY, machine, runtime, asked)
