@@ -36,7 +36,7 @@ LARGEST_CARD = 2**28  # bytes; those of bfenv have a thousandth of that
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
-TRAINING = ("reward", "episode_jobs", "warmup_jobs", "split", "load")
+TRAINING = ("reward", "tau", "episode_jobs", "warmup_jobs", "split", "load")
 # All others are how an agent sees and acts. They must be the same wherever the agent is used.
 ACTING = tuple(
     name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")
@@ -215,6 +215,8 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
         if kind != POLICY:  # no other setting: a reward could name code
             if values["settings"].get("trial_limit") is not None:
                 raise ValueError("it makes trials, which the environment no longer has")
+            if values["settings"].get("guard") is not None:
+                raise ValueError("it acts under a guard, which the environment no longer has")
             values["settings"] = {setting: values["settings"][setting] for setting in ACTING}
         for field, value in values.items():
             wanted = list if TYPES[field] is tuple else TYPES[field]

@@ -74,9 +74,8 @@ class PolicyAgent(HandleAgent):
     * If more jobs wait than there are slots, the policy plans only with the jobs in slots. It plans
       again after each start, which brings another job into a slot. A policy with a memory plans
       with all jobs, and the agent leaves out starts of jobs without a slot.
-    * The agent leaves out starts that are illegal because of a reservation or the guard. If the
-      pass is illegal, it names a head that forbids all further starts, or takes the first legal
-      action.
+    * The agent leaves out starts that are illegal because of a reservation. If the pass is
+      illegal, it names a head that forbids all further starts, or takes the first legal action.
 
     `replaced_actions` counts the starts that were left out. A policy with a memory then makes a new
     plan from the machine. If a policy has a memory, or if the environment may forbid its starts, it
@@ -120,8 +119,7 @@ class PolicyAgent(HandleAgent):
         for handle in self.handles:
             rules = handle.batch.rules
             # Whether no start of the policy can be illegal, so that none is lost unseen
-            is_legal = self.policy in (FCFS, EASY)
-            is_legal = is_legal or not (rules.oldest_is_head or rules.guard_code is not None)
+            is_legal = self.policy in (FCFS, EASY) or not rules.oldest_is_head
             if self.policy.stateful or not is_legal:
                 handle.batch.stop_at_every_pass()
         self.replaced_actions = 0

@@ -1,7 +1,7 @@
 """How well episodes tell schedulers apart: log ratios to EASY on the same jobs, with intervals.
 
 All play the same episodes, by the same seeds. Policies act outside the environment, without its
-window and its guard; a score and random actions act in it.
+window; a score and random actions act in it.
 """
 
 import math

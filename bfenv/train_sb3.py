@@ -31,9 +31,7 @@ class Args:
     seed: Annotated[int, "of networks, actions and episodes"] = 0
     steps: Annotated[int, "actions, over all environments together"] = 524_288
     policy: Annotated[str, "scorer or ranker (ScorerPolicy), or MultiInputPolicy"] = "scorer"
-    reward: Annotated[str, "of the environment; it acts without a guard against long waits"] = (
-        "penalized"
-    )
+    reward: Annotated[str, "of the environment"] = "penalized"
     window: Annotated[int, "slots of the queue that the agent sees"] = 32
     num_envs: Annotated[int, "environments that one call steps"] = 64
     num_steps: Annotated[int, "actions in each environment between two updates"] = 128
@@ -54,9 +52,7 @@ def make_model(args: Args) -> MaskablePPO:
     """Return an untrained model with its environments."""
     torch.set_num_threads(args.threads)
     workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
-    envs = BackfillVecEnv(
-        args.num_envs, window=args.window, reward=args.reward, guard=None, **workload
-    )
+    envs = BackfillVecEnv(args.num_envs, window=args.window, reward=args.reward, **workload)
     policy: Any = args.policy
     network: dict[str, Any] = {}
     if policy in ("scorer", "ranker"):
@@ -92,7 +88,9 @@ def train(args: Args) -> Path:
 def score(path: Path, args: Args) -> Table:
     """Return a table of the model, random actions and classical policies on unseen episodes."""
     workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
-    settings: dict[str, Any] = {"window": args.window, "guard": None}  # also of random actions
+    settings: dict[str, Any] = {
+        "window": args.window,
+    }  # also of random actions
     rows = evaluate_agent(path, episodes=args.episodes, trust=True, **workload, **settings)
     table = Table(title=f"{args.episodes} test episodes")
     columns = ("policy", "penalized slowdown", "slowdown / EASY's", "longest wait / EASY's")

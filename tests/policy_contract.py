@@ -104,7 +104,7 @@ def acts(policy):
         pytest.skip("it starts jobs for trials")
 
 
-PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0, "guard": None}
+PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0}
 
 
 def replay(policy, trace):

@@ -127,7 +127,7 @@ def evaluate(
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     if plays_episodes:
         used = {"--seeds": seeds != 1, "--shard": shard != "1/1"}
-        _refuse(used | {"--metric": bool(metric), "--tau": tau != TAU}, "on episodes")
+        _refuse(used | {"--metric": bool(metric)}, "on episodes")
         from bfenv.workloads.load import load_workload
 
         agents_of = _by_workload(agent or [], workload, split or SPLIT)
@@ -137,7 +137,7 @@ def evaluate(
         for name, group in agents_of.items():
             errors += _on_episodes(
                 name, traces[name], group, [*(policy or []), *players], bool(policy),
-                episodes or EPISODES, long, split or SPLIT, trust, workers, format,
+                episodes or EPISODES, long, split or SPLIT, tau, trust, workers, format,
             )  # fmt: skip
     else:
         _refuse({"--trust": trust}, "without --agent")
@@ -240,6 +240,7 @@ def _on_episodes(
     count: int,
     long: bool,
     split: str,
+    tau: int,
     trust: bool,
     workers: dict[str, Any],
     format: Format,
@@ -254,7 +255,7 @@ def _on_episodes(
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
 
-    settings = {"split": split, "episode_jobs": short_length(trace, split)}
+    settings = {"split": split, "episode_jobs": short_length(trace, split), "tau": tau}
     cases = [Episodes(trace, count, 0, settings)]
     if long:
         cases.append(Episodes(trace, 1, 0, settings | {"episode_jobs": None}))

@@ -42,13 +42,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     has, only starts that do not delay it are legal, and no other head can be named. While any start
     is legal, a head may be named and passing is illegal. With these actions an agent can act as
     EASY under any queue order. `reservations` and `idle` set other rules: with `reservations=0`,
-    `idle="every_pass"` and no guard, a policy without trials can act as itself, see
-    `bfenv.PolicyAgent`.
-
-    The guard limits waits. A job that has waited longer than the limit comes first: its start is
-    the only legal one if it fits, and otherwise it is the head. The limit is `guard` x (1 day + B).
-    B is the largest backlog so far: waiting work by predicted runtimes, divided by the number of
-    processors (`bfenv.baselines.age_guard`).
+    `idle="every_pass"`, a policy without trials can act as itself, see `bfenv.PolicyAgent`.
 
     `env.unwrapped.action_masks()` (bool) and `info["action_mask"]` (int8) tell which actions are
     legal; at least one is. An illegal action counts as passing, sets `info["illegal_action"]`, and
@@ -78,10 +72,6 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     {others}
 
-    With a guard, the last column is:
-
-    {age}
-
     "cluster", shape ({cluster_length},); with `idle` other than "never" the last row is a column,
     too:
 
@@ -102,16 +92,17 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     episode's jobs. Until a job ends, it counts with its estimate; the reward after its end corrects
     this, and the last reward settles the jobs that still run.
 
-    * "log_ratio": log(sum of bounded slowdowns / EASY's sum). A bounded slowdown is max(1, (wait +
-      runtime) / max(runtime, 10 s)), and 1 for a job to come. EASY schedules the same jobs from the
-      same machine (conservative backfilling does if jobs have requested start times). The rewards
-      add up to minus this. The first reward contains EASY's score, which depends on runtimes that
-      are not known yet.
     * "penalized": the root of (sum of bounded slowdowns / EASY's) x max(1, longest wait / E), over
-      the jobs submitted so far; E is EASY's longest wait, at least an hour. The rewards add up to
-      minus the root of the penalized slowdown, by which boards rank. Give `guard=None` with it.
+      the jobs submitted so far. A bounded slowdown is max(1, (wait + runtime) / max(runtime,
+      `tau`)). EASY schedules the same jobs from the same machine (conservative backfilling does if
+      jobs have requested start times), and E is its longest wait, at least an hour. The rewards add
+      up to minus the root of the penalized slowdown, by which boards rank: -1 for EASY.
+    * "log_ratio": log(sum of bounded slowdowns / EASY's), where a job to come has 1. The rewards
+      add up to minus this: 0 for EASY.
     * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.
     * "wait": the sum of waits in seconds, divided by the number of jobs.
+
+    The first two are divided by EASY's score, which depends on runtimes that are not known yet.
 
     You can also give a function `reward(before, after) -> float` of two
     `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the
@@ -318,7 +309,6 @@ if BackfillEnv.__doc__:  # python -OO has none
         queue_length=len(ft.QUEUE),
         users=_table(ft.USERS),
         others=_table((*ft.PRIORITY, *ft.REQUESTED_START)),
-        age=_table(ft.AGE),
         version=ft.VERSION,
         cluster=_table(ft.CLUSTER + ft.PASS),
         cluster_length=len(ft.CLUSTER),

@@ -68,7 +68,7 @@ class EnvBatch:
         self.window = int(values["window"])
         self.render_mode = values["render_mode"]
         self.reward = find_reward(values["reward"])
-        self.reference = Reference(self.source)
+        self.reference = Reference(self.source, int(values["tau"]))
         traces = self.source.traces
         self._placeholders = [list(placeholder(t.requests, t.processors)) for t in traces]
         self.queue_features = find_job_features(values, self.source.traces)
@@ -211,7 +211,9 @@ class EnvBatch:
             for i in np.flatnonzero(cut).tolist():
                 k = self._state.counters[i, at.TRACE]
                 trace, totals = self.source.traces[k], self.totals_of(i)
-                charge_unstarted(self._state, self._tables, trace, i, totals, buffers.totals[:, i])
+                charge_unstarted(
+                    self._state, self._tables, self.rules, trace, i, totals, buffers.totals[:, i]
+                )
         return buffers
 
     def _run_kernel(self, first: int, actions: np.ndarray, buffers: at.StepBuffers) -> None:
@@ -333,6 +335,7 @@ class EnvBatch:
 def charge_unstarted(
     state: at.BatchState,
     tables: at.TraceTables,
+    rules: at.EnvRules,
     trace: Trace,
     i: int,
     totals: at.StepTotals,
@@ -357,7 +360,7 @@ def charge_unstarted(
     longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
     earliest = np.maximum(jobs.submit[unstarted], jobs.requested_start[unstarted]).clip(time)
     wait = earliest + 2 * work / processors + longest - jobs.submit[unstarted]
-    slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
+    slowdown = bounded_slowdown(wait, trace.runtime[unstarted], rules.tau)
     row[:] = totals._replace(
         wait=state.sums[i, at.WAIT] + wait.sum(),
         slowdown=state.sums[i, at.BOUNDED_SLOWDOWN] + slowdown.sum(),

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard import STATE as GUARD_STATE
-from bfenv.baselines.age_guard import AgeGuard
 from bfenv.core.cluster import STATE, Cluster
 from bfenv.core.events import Truth
 from bfenv.core.jobs import ESTIMATE, FOREVER, SIZE, Jobs, Trace
@@ -63,7 +61,6 @@ SUMS = (
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
-    GUARD_LIMIT,  # seconds: the guard's limit on waits in this pass
     LAST_NOW,  # the totals at the last decision, and at the one before
     LAST_WAIT,
     LAST_SLOWDOWN,
@@ -74,7 +71,7 @@ SUMS = (
     BEFORE_SLOWDOWN,
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
-) = range(16)
+) = range(15)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
@@ -105,10 +102,6 @@ class BatchState(NamedTuple):
     | user_jobs | (N, 2, u) | int64 | queued and running jobs | `observe` |
     | by_estimate | (N, groups, 3) | float64 | | `learn_jobs` |
     | by_size | (N, groups, 2) | float64 | | `learn_jobs` |
-    | guard_state | (N, GUARD_STATE) | int64 | `AgeGuard`, this and the next three | `update_work` |
-    | guard_begun | (N, m) | int64 | | `note_start` |
-    | guard_last_pass | (N, 1) | int64 | | `update_work` |
-    | guard_work | (N, n), (N, 0) without a guard | int64 | | `update_work` |
 
     Columns of slots lie side by side, so that the compiler handles several slots with one
     instruction. An empty slot has the size FOREVER: nothing takes it for one that fits.
@@ -133,10 +126,6 @@ class BatchState(NamedTuple):
     user_jobs: np.ndarray
     by_estimate: np.ndarray
     by_size: np.ndarray
-    guard_state: np.ndarray
-    guard_begun: np.ndarray
-    guard_last_pass: np.ndarray
-    guard_work: np.ndarray
 
 
 class TraceTables(NamedTuple):
@@ -161,8 +150,7 @@ class EnvRules(NamedTuple):
     chosen_head: bool  # the agent may choose the head of a pass
     may_idle: bool  # the pass is legal unless the start of a job with a reservation is
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
-    guard_code: np.ndarray | None  # (1,) int64: AgeGuard.code of the setting `guard`
-    guard_factor: np.ndarray | None  # (1,) float64
+    tau: int  # seconds, bound of the slowdowns
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
@@ -170,7 +158,6 @@ class EnvRules(NamedTuple):
     user_column: int | None  # first column of these features in the observation's "queue"
     priority_column: int | None
     start_column: int | None
-    age_column: int | None
     pass_column: int | None  # of "cluster"
 
 
@@ -252,7 +239,7 @@ def new_state(
 ) -> BatchState:
     """Allocate the environments, each for any of the traces; mostly 112 bytes a job in each.
 
-    An order of the window needs 8 bytes a job more, and so does a guard.
+    An order of the window needs 8 bytes a job more.
     """
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
@@ -283,10 +270,6 @@ def new_state(
         user_jobs=zeros(2, users),
         by_estimate=zeros(groups, 3, dtype=np.float64),
         by_size=zeros(groups, 2, dtype=np.float64),
-        guard_state=zeros(len(GUARD_STATE)),
-        guard_begun=zeros(running),
-        guard_last_pass=zeros(1),
-        guard_work=zeros(0 if rules.guard_code is None else jobs),
     )
     state.counters[:, STOP] = FOREVER
     state.per_job[:, START] = FOREVER  # not submitted
@@ -376,26 +359,6 @@ def truth_of(state: BatchState, tables: TraceTables, i: int) -> Truth:
         heap[DUE_JOB],
         counters[DUE : STOP + 1],
         None,
-    )
-
-
-@inlined
-def guard_of(state: BatchState, tables: TraceTables, rules: EnvRules, i: int) -> AgeGuard:
-    """Return what the setting `guard` counts in environment i."""
-    cluster, truth = cluster_of(state, i), truth_of(state, tables, i)
-    return AgeGuard(
-        rules.guard_code,  # type: ignore[arg-type]  # it is only called with a guard
-        rules.guard_factor,  # type: ignore[arg-type]
-        state.guard_state[i],
-        state.guard_begun[i],
-        state.guard_last_pass[i],
-        state.guard_work[i],
-        truth.runtime,
-        truth.requests,
-        cluster,
-        truth,
-        cluster,
-        truth,
     )
 
 

@@ -7,7 +7,6 @@ In all of them `cluster`, `jobs` and `truth` are those of environment i.
 from typing import Any
 
 import bfenv.envs.batch_state as at
-from bfenv.baselines.age_guard import ESTIMATES, RUNTIMES, note_start, update_work
 from bfenv.core.cluster import NEXT_JOB, Cluster, finished, may_start, now, start, waiting
 from bfenv.core.events import Truth, advance, commit_starts
 from bfenv.core.jobs import FOREVER, Jobs
@@ -37,10 +36,6 @@ def open_episode(
         state.user_ended[i], state.user_sums[i], state.user_recent[i] = 0, 0, 0
         state.by_estimate[i], state.by_size[i] = 0, 0
         learn_jobs(at.history_of(state, tables, i), cluster, jobs, ended)
-    if rules.guard_code is not None:  # it knows those that have ended
-        state.guard_work[i], state.guard_last_pass[i], state.guard_state[i] = -1, 0, 0
-        state.guard_state[i, RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
-        state.guard_state[i, ESTIMATES] = jobs.estimate[ended].sum()
     counters[at.FIRST], counters[at.LAST], counters[at.STEPS] = window.first, window.last, OPENED
 
 
@@ -65,12 +60,12 @@ def step(state: Any, tables: Any, rules: Any, first: int, actions: Any, buffers:
             _begin_episode(batch_state, cluster, jobs, i)
         else:
             action = actions[i - first]
-            _act(batch_state, batch_tables, batch_rules, cluster, jobs, truth, i, action)
+            _act(batch_state, batch_rules, cluster, jobs, truth, i, action)
         _run_on(batch_state, batch_tables, batch_rules, cluster, jobs, truth, i)
         if opened:  # the sums start at 0, so the first reward covers all that came before
             batch_state.sums[i, at.LAST_NOW] = now(cluster)
         observe(batch_state, batch_tables, batch_rules, cluster, jobs, i, outputs)
-        _write_totals(batch_state, cluster, jobs, i, outputs)
+        _write_totals(batch_state, batch_rules, cluster, jobs, i, outputs)
 
 
 @kernel
@@ -96,7 +91,6 @@ def _begin_episode(state: BatchState, cluster: Cluster, jobs: Jobs, i: int) -> N
 @kernel
 def _act(
     state: BatchState,
-    tables: TraceTables,
     rules: EnvRules,
     cluster: Cluster,
     jobs: Jobs,
@@ -126,7 +120,7 @@ def _act(
     counters[at.LEGAL_STARTS] = UNKNOWN
     job = state.slots[i, action]
     if may_start(cluster, jobs, job):
-        _start_job(state, tables, rules, cluster, jobs, truth, i, job)
+        _start_job(state, rules, cluster, jobs, truth, i, job)
     else:
         counters[at.HEAD] = job
 
@@ -134,7 +128,6 @@ def _act(
 @kernel
 def _start_job(
     state: BatchState,
-    tables: TraceTables,
     rules: EnvRules,
     cluster: Cluster,
     jobs: Jobs,
@@ -149,15 +142,13 @@ def _start_job(
     counters, sums = state.counters[i], state.sums[i]
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
-    if rules.guard_code is not None:
-        note_start(at.guard_of(state, tables, rules, i), job)
     sums[at.BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if counters[at.FIRST] <= job < counters[at.LAST]:
         waited = now(cluster) - jobs.submit[job]
         counters[at.UNSTARTED] -= 1
         sums[at.WAIT] += waited
-        sums[at.BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
-        sums[at.SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
+        sums[at.BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job], rules.tau)
+        sums[at.SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job], rules.tau)
         sums[at.LONGEST_WAIT] = max(sums[at.LONGEST_WAIT], waited)
 
 
@@ -198,7 +189,7 @@ def _run_on(
             _learn_of_pass(state, tables, rules, cluster, jobs, truth, i, arrived)
         else:
             # Nothing runs, arrives or is due: a pass would never end.
-            _start_job(state, tables, rules, cluster, jobs, truth, i, waiting(cluster)[0])
+            _start_job(state, rules, cluster, jobs, truth, i, waiting(cluster)[0])
             counters[at.FORCED] += 1
 
 
@@ -215,27 +206,30 @@ def _learn_of_pass(
 ) -> None:
     """Count what has ended, and the jobs that have arrived: those from `arrived` on.
 
-    Writes: counters[HEAD], sums, what is known of users, and the guard.
+    Writes: counters[HEAD], sums, and what is known of users.
     """
     counters, sums = state.counters[i], state.sums[i]
     counters[at.HEAD] = -1
     if rules.users is not None:
         learn_jobs(at.history_of(state, tables, i), cluster, jobs, finished(cluster))
-    if rules.guard_code is not None:
-        guard, history = at.guard_of(state, tables, rules, i), at.history_of(state, tables, i)
-        sums[at.GUARD_LIMIT] = update_work(guard, history, cluster, jobs)
     for job in finished(cluster):  # their runtimes take the place of their estimates
         if counters[at.FIRST] <= job < counters[at.LAST]:
             waited = cluster.start[job] - jobs.submit[job]
-            by_estimate = bounded_slowdown(waited, jobs.estimate[job])
-            sums[at.SHOWN_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job]) - by_estimate
+            by_estimate = bounded_slowdown(waited, jobs.estimate[job], rules.tau)
+            by_runtime = bounded_slowdown(waited, truth.runtime[job], rules.tau)
+            sums[at.SHOWN_SLOWDOWN] += by_runtime - by_estimate
     for job in range(arrived, cluster.state[NEXT_JOB]):
         sums[at.BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
 
 
 @kernel
 def _write_totals(
-    state: BatchState, cluster: Cluster, jobs: Jobs, i: int, buffers: StepBuffers
+    state: BatchState,
+    rules: EnvRules,
+    cluster: Cluster,
+    jobs: Jobs,
+    i: int,
+    buffers: StepBuffers,
 ) -> None:
     """Write what rewards and infos are computed from.
 
@@ -247,7 +241,7 @@ def _write_totals(
         if counters[at.FIRST] <= job < counters[at.LAST]:
             waited = now(cluster) - jobs.submit[job]
             wait += waited
-            slowdown += bounded_slowdown(waited, jobs.estimate[job])
+            slowdown += bounded_slowdown(waited, jobs.estimate[job], rules.tau)
             longest = max(longest, waited)
     if counters[at.UNSTARTED] == 0:
         slowdown = sums[at.BOUNDED_SLOWDOWN]

@@ -64,7 +64,6 @@ def _user_feature(which: int) -> Feature:
 USERS = tuple(map(_user_feature, USER_QUANTITIES))
 PRIORITY = (Feature("priority", "-", "priority / (1 + abs(priority))", -1),)
 REQUESTED_START = (Feature("start_in", "s", "log_time(requested start - now), 0 if it may start"),)
-AGE = (Feature("age", "-", "wait / the age guard's limit, at most 1"),)
 CLUSTER = (
     Feature("free", "processors", "free / machine"),
     Feature("queue", "jobs", "log_count(waiting jobs)"),
@@ -83,14 +82,14 @@ PROFILE = tuple(
 )
 
 
-# Names of the groups that the setting `job_features` takes; AGE comes with `guard`
+# Names of the groups that the setting `job_features` takes
 JOB_FEATURES = {"users": USERS, "priority": PRIORITY, "requested_start": REQUESTED_START}
 
 
-def job_columns(groups: Sequence[str], age: bool = False) -> tuple[Feature, ...]:
+def job_columns(groups: Sequence[str]) -> tuple[Feature, ...]:
     """Return the features of the observation's "queue", given the groups behind QUEUE."""
     chosen = [features for name, features in JOB_FEATURES.items() if name in groups]
-    return sum(chosen, QUEUE) + (AGE if age else ())
+    return sum(chosen, QUEUE)
 
 
 # Columns of QUEUE, whose rows are jobs

@@ -1,7 +1,5 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
-import numpy as np
-
 import bfenv.envs.batch_state as at
 from bfenv.core.cluster import Cluster, free, may_start, now, shadow, waiting
 from bfenv.core.jobs import FOREVER, Jobs
@@ -14,8 +12,8 @@ def write_mask(state: BatchState, cluster: Cluster, jobs: Jobs, rules: EnvRules,
     """Write which actions are legal in environment i.
 
     1. The head is the job that the agent has named in this pass, or the oldest job under EASY's
-       rule. A job that the guard puts first is the head in any case.
-    2. A start is legal if it delays no head; if the guard's job can start, its start alone is.
+       rule.
+    2. A start is legal if it delays no head.
     3. The pass is legal if no start is. With `may_idle` it is also legal beside starts, but not
        beside the start of a head.
     4. While a start is legal and no head is named, any other waiting job may become the head.
@@ -24,23 +22,20 @@ def write_mask(state: BatchState, cluster: Cluster, jobs: Jobs, rules: EnvRules,
     """
     mask, counters, line = state.mask[i], state.counters[i], waiting(cluster)
     window, head = len(state.slots[i]), counters[at.HEAD]
-    overdue, head_starts, starts = False, False, 0
+    head_starts, starts = False, 0
     mask[:window] = 0
     if len(line) > 0 and free(cluster) > 0:
-        oldest = line[0]  # it is in slot 0
-        overdue = now(cluster) - jobs.submit[oldest] > longest_allowed_wait(state, rules, i)
-        if overdue or (head < 0 and rules.oldest_is_head):
-            head = oldest
-        head_starts = head == oldest and may_start(cluster, jobs, head)
-        if not (overdue and head_starts):
-            _allow_beside(state, cluster, jobs, head, i)
+        if head < 0 and rules.oldest_is_head:
+            head = line[0]  # it is in slot 0
+            head_starts = may_start(cluster, jobs, head)
+        _allow_beside(state, cluster, jobs, head, i)
         if head_starts:
             mask[0] = 1
         for slot in range(window):
             starts += int(mask[slot])  # uncompiled, a sum of int8 would overflow
     counters[at.LEGAL_STARTS] = starts
     mask[window] = starts == 0 or (rules.may_idle and not head_starts)
-    if rules.chosen_head and counters[at.HEAD] < 0 and not overdue and starts > 0:
+    if rules.chosen_head and head < 0 and starts > 0:
         mask[: min(window, len(line))] = 1
 
 
@@ -86,9 +81,3 @@ def may_any_start(state: BatchState, cluster: Cluster, jobs: Jobs, rules: EnvRul
             if time + jobs.estimate[job] <= shadow_time or size <= extra_nodes:
                 return True
     return False
-
-
-@kernel
-def longest_allowed_wait(state: BatchState, rules: EnvRules, i: int) -> float:
-    """Return the guard's limit on waits, in seconds; infinity without a guard."""
-    return np.inf if rules.guard_code is None else state.sums[i, at.GUARD_LIMIT]

@@ -24,7 +24,6 @@ from bfenv.core.durations import DAY
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.envs.batch_state import BatchState, EnvRules, StepBuffers, TraceTables, history_of
-from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.knowledge.user_history import count_jobs, quantity
 
 ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))  # its bits
@@ -194,9 +193,6 @@ def _write_groups(
             row[rules.priority_column] = priority / (1.0 + abs(priority))
         if rules.start_column is not None:
             row[rules.start_column] = log_time(max(jobs.requested_start[job] - time, 0))
-        if rules.age_column is not None:
-            limit = longest_allowed_wait(state, rules, i)
-            row[rules.age_column] = min(1.0, (time - jobs.submit[job]) / max(limit, 1.0))
 
 
 @kernel

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from bfenv.baselines.age_guard import GUARDS
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
@@ -22,7 +19,7 @@ def find_job_features(settings: EnvSettings, traces: Sequence[Trace]) -> tuple[F
             "requested_start": any(bool(trace.jobs.requested_start.any()) for trace in traces),
         }
         groups = [name for name in JOB_FEATURES if varies[name]]
-    return job_columns(groups, settings["guard"] is not None)
+    return job_columns(groups)
 
 
 def find_cluster_features(settings: EnvSettings) -> tuple[Feature, ...]:
@@ -39,19 +36,16 @@ def find_rules(
     Raises BfenvError if there is no such order of the window.
     """
     columns = {feature.name: column for column, feature in enumerate(features)}
-    guard = settings["guard"]
     return EnvRules(
         settings["reservations"] == 1,
         settings["reservations"] == "chosen",
         settings["idle"] != "never",
         settings["idle"] == "every_pass",
-        None if guard is None else np.array([GUARDS[settings["guard_scale"]]]),
-        None if guard is None else np.array([float(guard)]),
+        int(settings["tau"]),
         *find_window_rule(settings["window_order"], int(settings["window"])),
         users=any(bool((trace.jobs.user >= 0).any()) for trace in traces) or None,
         user_column=columns.get("user_runtime"),
         priority_column=columns.get("priority"),
         start_column=columns.get("start_in"),
-        age_column=columns.get("age"),
         pass_column=len(CLUSTER) if len(find_cluster_features(settings)) > len(CLUSTER) else None,
     )

@@ -95,7 +95,7 @@ def _copied_batch(batch: EnvBatch, future: Trace, window: EpisodeWindow) -> EnvB
         batch.__getstate__()
         | {
             "source": source,
-            "reference": Reference(source),
+            "reference": Reference(source, batch.rules.tau),
             "windows": [window],
             "job_counts": np.array([window.last - window.first]),
             "generators": deepcopy(batch.generators),
@@ -118,7 +118,7 @@ def _copied_batch(batch: EnvBatch, future: Trace, window: EpisodeWindow) -> EnvB
     state.counters[0, at.TRACE] = 0
     renew_ends(cluster, truth_of(state, tables, 0))
     _forget_order(state)
-    _write_sums(state, cluster, future, window)
+    _write_sums(state, cluster, future, window, copied.rules.tau)
     if copied.rules.users is not None:  # the groups of users' jobs have other numbers
         state.user_ended[0], state.user_sums[0], state.user_recent[0] = 0, 0, 0
         history, jobs = history_of(state, tables, 0), jobs_of(state, tables, 0)
@@ -137,7 +137,6 @@ def _known_state(state: at.BatchState, future: Trace) -> at.BatchState:
         known=np.concatenate([copied.known[:, :, :jobs], copied.known[:, :, -1:]], axis=2),
         per_job=copied.per_job[:, :, :jobs].copy(),
         value=copied.value[:, :jobs].copy(),
-        guard_work=copied.guard_work[:, :jobs].copy(),
     )
 
 
@@ -153,7 +152,7 @@ def _forget_order(state: at.BatchState) -> None:
 
 
 def _write_sums(
-    state: at.BatchState, cluster: Cluster, trace: Trace, window: EpisodeWindow
+    state: at.BatchState, cluster: Cluster, trace: Trace, window: EpisodeWindow, tau: int
 ) -> None:
     """Count the jobs of the copy's episode, which are all submitted. Writes: counters, sums."""
     jobs, counters, sums = trace.jobs, state.counters[0], state.sums[0]
@@ -165,11 +164,11 @@ def _write_sums(
     counters[at.UNSTARTED] = len(queue)
     sums[at.WAIT] = wait.sum()
     sums[at.LONGEST_WAIT] = wait.max(initial=0)
-    sums[at.BOUNDED_SLOWDOWN] = bounded_slowdown(wait, trace.runtime[started]).sum()
-    sums[at.SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()
+    sums[at.BOUNDED_SLOWDOWN] = bounded_slowdown(wait, trace.runtime[started], tau).sum()
+    sums[at.SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown, tau).sum()
     sums[at.LAST_NOW], sums[at.LAST_SUBMITTED] = now(cluster), len(job)
     sums[at.LAST_WAIT] = wait.sum() + waited.sum()
     sums[at.LAST_SLOWDOWN] = (
-        sums[at.SHOWN_SLOWDOWN] + bounded_slowdown(waited, jobs.estimate[queue]).sum()
+        sums[at.SHOWN_SLOWDOWN] + bounded_slowdown(waited, jobs.estimate[queue], tau).sum()
     )
     sums[at.LAST_LONGEST] = max(sums[at.LONGEST_WAIT], waited.max(initial=0))

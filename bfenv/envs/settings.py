@@ -11,7 +11,8 @@ from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast, get_typ
 
 import numpy as np
 
-from bfenv.core.arguments import check_choice, check_integer, check_number
+from bfenv.core.arguments import check_choice, check_integer
+from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.envs.features import JOB_FEATURES
@@ -27,7 +28,6 @@ TRAINING_SEEDS = (1, 2, 3, 4)
 TRAINING_LOADS = (0.9, 1.0, 1.1)
 RESERVATIONS = ("chosen", 1, 0)
 IDLE = ("never", "allowed", "every_pass")
-GUARD_SCALES = ("backlog", "scaled_backlog")  # the others run EASY on further machines
 
 Workloads = str | Trace | Sequence[str | Trace]
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -111,22 +111,6 @@ class EnvSettings(TypedDict, total=False):
             "environment stops at every scheduling pass, even if no start is legal.",
         ),
     ]
-    guard: Annotated[
-        float | None,
-        Setting(
-            0.9,
-            "guard against starving, the one of `easy(guard=...)`: a job that has waited longer "
-            "than this times the scale comes first; None for no guard.",
-        ),
-    ]
-    guard_scale: Annotated[
-        str,
-        Setting(
-            "scaled_backlog",
-            'what the limit of the guard is a multiple of: "backlog" or "scaled_backlog", see '
-            "`bfenv.baselines.age_guard`. It counts from the begin of the episode on.",
-        ),
-    ]
     job_features: Annotated[
         Sequence[str] | None,
         Setting(
@@ -138,8 +122,12 @@ class EnvSettings(TypedDict, total=False):
     reward: Annotated[
         str | Reward,
         Setting(
-            "log_ratio", 'this, "penalized", "bounded_slowdown", "wait" or your own, see Rewards.'
+            "penalized", 'this, "log_ratio", "bounded_slowdown", "wait" or your own, see Rewards.'
         ),
+    ]
+    tau: Annotated[
+        int,
+        Setting(TAU, "seconds; in bounded slowdowns, a shorter runtime counts as this."),
     ]
     render_mode: Annotated[
         str | None,
@@ -172,15 +160,13 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     values = cast(EnvSettings, {**DEFAULTS, **given})
     check_integer("window", values["window"], 1, LARGEST_WINDOW)
     check_integer("warmup_jobs", values["warmup_jobs"], 0)
+    check_integer("tau", values["tau"], 1)
     if values["episode_jobs"] is not None:
         check_integer("episode_jobs", values["episode_jobs"], 1)
     if values["max_episode_steps"] is not None:
         check_integer("max_episode_steps", values["max_episode_steps"], 1)
     check_choice("render_mode", values["render_mode"], (None, *RENDER_MODES))
     check_choice("idle", values["idle"], IDLE)
-    check_choice("guard_scale", values["guard_scale"], GUARD_SCALES)
-    if values["guard"] is not None:
-        check_number("guard", values["guard"], positive=True)
     check_choice("reservations", values["reservations"], RESERVATIONS)
     _check_groups(values["job_features"])
     return values

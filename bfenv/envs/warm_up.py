@@ -71,8 +71,9 @@ class Reference:
     Where jobs have requested start times, conservative backfilling takes its place.
     """
 
-    def __init__(self, source: EpisodeSource) -> None:
+    def __init__(self, source: EpisodeSource, tau: int) -> None:
         self._source = source
+        self._tau = tau  # seconds, of bounded slowdowns
         self._totals: dict[EpisodeWindow, ReferenceTotals] = {}
 
     def totals(self, window: EpisodeWindow, run_easy: RunEasy, *machine: Any) -> ReferenceTotals:
@@ -84,7 +85,7 @@ class Reference:
             else:
                 start = easy_start_times(trace, window, run_easy, *machine)
             wait = start - trace.jobs.submit[jobs]
-            slowdown = bounded_slowdown(wait, trace.runtime[jobs])
+            slowdown = bounded_slowdown(wait, trace.runtime[jobs], self._tau)
             self._totals[window] = ReferenceTotals(float(slowdown.sum()), float(wait.max()))
         return self._totals[window]
 

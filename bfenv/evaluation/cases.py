@@ -9,6 +9,7 @@ import numpy as np
 
 from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer
+from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
@@ -163,7 +164,8 @@ class Episodes:
         window = self.windows[k]
         trace, jobs = self.traces[window.k], slice(window.first, window.last)
         wait = start - trace.jobs.submit[jobs]
-        return Waits(wait, bounded_slowdown(wait, trace.runtime[jobs]))
+        tau = self.settings.get("tau", TAU)
+        return Waits(wait, bounded_slowdown(wait, trace.runtime[jobs], tau))
 
     @cached_property
     def _env(self) -> BackfillEnv:

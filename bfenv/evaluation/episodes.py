@@ -30,8 +30,8 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
     The metrics are means over the episodes of the means over their jobs, "p95_wait" and "max_wait"
     of all jobs, "slowdown_ratio" and "longest_wait_ratio" to the reference, "penalized_slowdown"
     the geometric mean of the episodes' own, "mean_reward" and "reward_deviation" mean and standard
-    deviation of the sum of the rewards "log_ratio"; of agents, also "decisions", the
-    share "outside_window" of them at which jobs waited outside the window,
+    deviation of the sum of the rewards "penalized"; of agents, also "decisions", the share
+    "outside_window" of them at which jobs waited outside the window,
     "replaced_actions", which the rules of the environment or the legal choice of a model replaced,
     and "illegal_actions", which counted as the pass.
 
@@ -98,10 +98,6 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     longest, longest_easy = (
         float(max(one.wait.max() for one in each)) for each in (episodes, easy)
     )
-    rewards = [
-        np.log(usual.bounded_slowdown.mean() / own.bounded_slowdown.mean())
-        for own, usual in zip(episodes, easy, strict=True)
-    ]
     measures = [
         penalized(
             own.bounded_slowdown.mean() / usual.bounded_slowdown.mean(),
@@ -110,6 +106,7 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         )
         for own, usual in zip(episodes, easy, strict=True)
     ]
+    rewards = -np.sqrt(measures)
     metrics = {
         "mean_bounded_slowdown": slowdown,
         "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),

@@ -87,7 +87,7 @@ def environment() -> None:
     """Draw an episode under EASY: an animation, and one of its frames."""
     env = gymnasium.make(
         "Backfill-v0", workload="lublin", split="test", window=16, episode_jobs=48,
-        render_mode="rgb_array", reservations=1, guard=None,
+        render_mode="rgb_array", reservations=1,
     )  # fmt: skip
     agent = PolicyAgent("easy", env)
     observation, _ = env.reset(seed=EPISODE)

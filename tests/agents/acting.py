@@ -68,7 +68,7 @@ def play(policy, env, seed=0):
 def check_free(policy, count=70):
     """Where all is allowed, each job starts when it does under `simulate`, and none is replaced."""
     trace = workload(count)
-    free = {"reservations": 0, "guard": None, "idle": "every_pass", "window": count}
+    free = {"reservations": 0, "idle": "every_pass", "window": count}
     env = BackfillEnv(trace, split="all", episode_jobs=None, warmup_jobs=0, **free)
     agent, info = play(policy, env)
     assert env.cluster.start.tolist() == bfenv.simulate(trace, policy, 7).start.tolist()

@@ -24,7 +24,7 @@ from tests.leaderboard.suites import SAMPLES
             "a.b:c:window=3,reservations=1,idle=every_pass",
             ("a.b:c", {"window": 3, "reservations": 1, "idle": "every_pass"}, True),
         ),
-        ("a.b:c(guard=none)", ("a.b:c", {"guard": None}, True)),
+        ("a.b:c(reservations=0)", ("a.b:c", {"reservations": 0}, True)),
     ],
 )
 def test_read_agent(name, expected):
@@ -127,7 +127,7 @@ def test_make():
         ({"job_features": ["users"]}, {"job_features": None}, {"job_features": ["users"]}),
         ({"job_features": ["users"]}, {"job_features": ("users",)}, {"job_features": ["users"]}),
         ({"window": 8}, {"window": 9}, None),
-        ({"guard": None}, {"guard": 1.2}, None),
+        ({"window": 8}, {"window": 16}, None),
         ({"job_features": []}, {"job_features": ["users"]}, None),
     ],
 )

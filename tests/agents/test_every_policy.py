@@ -22,8 +22,6 @@ SETTINGS = {
     "window_order": ["mixed", "oldest", "saf"],
     "reservations": ["chosen", 0, 1],
     "idle": ["never", "allowed", "every_pass"],
-    "guard": [None, 1e-4, 0.9],
-    "guard_scale": ["backlog", "scaled_backlog"],
     "warmup_jobs": [0, 8],
     "max_episode_steps": [None, 10],
 }

@@ -25,7 +25,6 @@ OPTIONS = {
     "warmup_jobs": 40,
     "reservations": 0,
     "idle": "allowed",
-    "guard": None,
     "reward": "bounded_slowdown",
 }
 
@@ -135,15 +134,6 @@ def test_forbidden_pass():
     agent = PolicyAgent("fcfs", env)
     play(env, agent)
     assert env.cluster.start.tolist() == [0, 9, 1] and agent.replaced_actions == 1
-
-
-def test_guarded():
-    """The guard's starts come first, whatever the policy wants."""
-    trace = bfenv.make_trace([0, 1, 2, 3], [1, 1, 1, 1], [20, 30, 10, 10], 1)
-    env = whole(trace, guard=1e-9, idle="every_pass")
-    agent = PolicyAgent("sjf", env)
-    play(env, agent)
-    assert env.cluster.start.tolist() == [0, 20, 50, 60] and agent.replaced_actions > 0
 
 
 @pytest.mark.parametrize("policy", ["agent:formula", "conservative"])

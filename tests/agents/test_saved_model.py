@@ -37,8 +37,6 @@ CHOSEN = {
     "window_order": "saf",
     "reservations": 1,
     "idle": "every_pass",
-    "guard": 1.5,
-    "guard_scale": "backlog",
     "job_features": ["users"],
 }
 

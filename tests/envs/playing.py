@@ -3,7 +3,7 @@
 from bfenv.envs.backfill import BackfillEnv
 
 # Whatever fits may start, and the pass is legal; rewards add up to minus the mean bounded slowdown.
-FREE = {"reservations": 0, "idle": "allowed", "guard": None, "reward": "bounded_slowdown"}
+FREE = {"reservations": 0, "idle": "allowed", "reward": "bounded_slowdown"}
 
 
 def whole(trace, window=8, **options):

@@ -33,7 +33,6 @@ def test_make():
         {},
         {"reservations": 1, "window": 5},
         {"idle": "every_pass"},
-        {"guard": None},
     ],
 )
 def test_gymnasium_checker(options):
@@ -188,7 +187,7 @@ def test_page():
     assert sum(any(map(str.isalnum, word)) for word in page.split()) <= 1800
     for name in SETTINGS:
         assert f"* `{name}=" in page
-    extra = (*f.PRIORITY, *f.REQUESTED_START, *f.AGE, *f.PASS)
+    extra = (*f.PRIORITY, *f.REQUESTED_START, *f.PASS)
     for feature in (*f.QUEUE, *f.USERS, *extra, *f.CLUSTER):
         assert f"| {feature.name} " in page
     sections = "Description, Action Space, Observation Space, Rewards, Starting State, Episode End"

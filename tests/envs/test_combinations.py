@@ -49,7 +49,7 @@ def test_sums(traces, rules, options, seed, reward):
     if terminated:
         jobs = slice(0, len(env.trace))
         wait = env.cluster.start[jobs] - env.trace.jobs.submit
-        slowdown = bounded_slowdown(wait, env.trace.runtime)
+        slowdown = bounded_slowdown(wait, env.trace.runtime, rules.get("tau", 10))
         assert metrics["mean_bounded_slowdown"] == pytest.approx(slowdown.mean())
         assert metrics["mean_wait"] == pytest.approx(wait.mean())
         assert metrics["longest_wait"] == wait.max() and wait.min() >= 0

@@ -33,7 +33,7 @@ def starvation(metrics):
 def test_starvation():
     """At the defaults random actions cannot buy a better mean by starving jobs."""
     defaults = random_metrics(BackfillEnv(**SHORT), 10)
-    free = random_metrics(BackfillEnv(reservations=0, guard=None, **SHORT), 10)
+    free = random_metrics(BackfillEnv(reservations=0, **SHORT), 10)
     assert starvation(defaults) < 2 < starvation(free)
 
 

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import expected_ends, now, running, waiting
-from bfenv.envs.batch_state import GUARD_LIMIT
 from bfenv.envs.features import JOB_BEFORE_SHADOW, JOB_FITS, JOB_HEAD, JOB_WITHIN_EXTRA
 from tests.conftest import small_traces
 from tests.envs.playing import whole
@@ -95,33 +94,3 @@ def test_chosen_head():
     assert env.cluster.start.tolist() == [0, -1, -1, 1]
     assert info["now"] == 6  # job 3 has ended; nothing respected the head, so time ran on
     assert info["action_mask"].tolist() == [1, 1, 0, 0]
-
-
-def test_age_guard():
-    """The oldest job comes first once it has waited longer than allowed."""
-    #  Job 1 needs the machine; jobs of 1 processor keep coming and would keep it waiting.
-    submit = [0, 1, *range(2, 60, 2)]
-    trace = bfenv.make_trace(submit, [1, 2, *[1] * 29], [4] * 31, 2)
-    starts = {}
-    for guard in (None, 1e-9):
-        env = whole(trace, window=31, idle="never", guard=guard)
-        _, info = env.reset(seed=0)
-        done = False
-        while not done:  # take the newest job that may start
-            action = int(np.flatnonzero(info["action_mask"])[-1])
-            _, _, done, _, info = env.step(action)
-        starts[guard] = int(env.cluster.start[1])
-    assert starts[None] > 59 > starts[1e-9]
-
-
-def test_guarded_head_only():
-    """While the overdue job fits, its start is the only legal action."""
-    trace = bfenv.make_trace([0, 0, 0], [2, 1, 1], [200, 10, 10], 2)
-    for guard, starts in ((1.0, [1, 1, 0]), (1e-3, [1, 0, 0])):
-        env = whole(trace, window=3, guard=guard)
-        _, info = env.reset(seed=0)
-        assert info["action_mask"].tolist() == [1, 1, 1, 1]
-        *_, info = env.step(0)
-        assert info["now"] == 200  # jobs 1 and 2 have waited 200 s, beyond 86 s and the backlog
-        assert (200 > env.batch._state.sums[0, GUARD_LIMIT]) == (guard < 1)
-        assert info["action_mask"].tolist() == [*starts, guard == 1]

@@ -13,7 +13,6 @@ from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
-    AGE,
     AHEAD,
     CLUSTER,
     CLUSTER_DAY_COS,
@@ -195,7 +194,7 @@ def test_nothing_constant():
     Long waits can be told from longer ones.
     """
     env = BackfillEnv()
-    assert env.batch.queue_features == (*QUEUE, *AGE)
+    assert env.batch.queue_features == QUEUE
     generator, rows, clusters, profiles = np.random.default_rng(0), [], [], []
     for seed in range(4):
         observation, info = env.reset(seed=seed)
@@ -207,9 +206,7 @@ def test_nothing_constant():
             action = generator.choice(np.flatnonzero(info["action_mask"]))
             observation, _, done, _, info = env.step(action)
     spread = np.ptp(np.concatenate(rows), axis=0)
-    assert [f.name for f, width in zip((*QUEUE, *AGE), spread, strict=True) if width == 0] == [
-        "present"
-    ]
+    assert [f.name for f, width in zip(QUEUE, spread, strict=True) if width == 0] == ["present"]
     spread = np.ptp(np.array(clusters), axis=0)
     assert not [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
     longest = max(trace.jobs.estimate.max() for trace in env.batch.source.traces)
@@ -222,8 +219,8 @@ def test_job_features():
     """Groups of columns are there for workloads that have them, or as named."""
     trace = bfenv.make_trace([0, 1], [1, 1], [3, 3], 1, requested_start=[0, 9])
     assert whole(trace).observation_space["queue"].shape == (8, len(QUEUE) + 1)
-    env = whole(trace, job_features=["priority", "users"], guard=1.0)
-    expected = job_columns(["users", "priority"], age=True)
+    env = whole(trace, job_features=["priority", "users"])
+    expected = job_columns(["users", "priority"])
     assert env.batch.queue_features == expected
     assert env.observation_space["queue"].shape == (8, len(expected))
 
@@ -330,36 +327,10 @@ def test_requested_start():
     assert observation["queue"][:2, start_in].tolist() == [0, 0]
 
 
-def test_age():
-    """The age is the wait as a share of the guard's limit, and never more than 1."""
-    #  the largest backlog was job 0's alone, 20 s of the whole machine
-    guard = 25 / (DAY + 20)  # so the limit is 25 s
-    trace = bfenv.make_trace([0, 10, 20], [1, 2, 2], [40, 1, 1], 2)
-    env = whole(trace, idle="every_pass", guard=guard, guard_scale="backlog")
-    env.reset(seed=0)
-    ages, (observation, *_, info) = {}, env.step(0)
-    while info["now"] < 40:
-        ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
-        observation, *_, info = env.step(env.window)
-    ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
-    assert ages == {10: [0, 0], 20: pytest.approx([0.4, 0]), 40: pytest.approx([1, 0.8])}
-
-
-def test_age_by_a_short_limit():
-    """A limit of little more than a second counts as it is."""
-    #  both jobs wait at 0, a backlog of 11 processor-seconds
-    guard = 1.1 / (DAY + 1.1)
-    env = whole(bfenv.make_trace([0, 0], [10, 1], [1, 1], 10), guard=guard, guard_scale="backlog")
-    env.reset(seed=0)
-    observation, *_, info = env.step(0)
-    assert info["now"] == 1
-    assert observation["queue"][0, len(QUEUE)] == pytest.approx(1 / 1.1)
-
-
 def test_small_window():
     """Only the jobs in the window have their columns written, of every group."""
     trace = bfenv.make_trace([0] * 3, [1] * 3, [3] * 3, 1, priority=[1, 3, 0])
-    env = whole(trace, window=2, guard=1.0)
+    env = whole(trace, window=2)
     observation = env.reset(seed=0)[0]
     assert observation["queue"][:, len(QUEUE)].tolist() == [0.5, 0.75]
     cluster = named((*CLUSTER, *PASS), observation["cluster"])

@@ -35,8 +35,8 @@ def test_estimates_stand_in():
 
 
 def test_log_ratio():
-    """The default reward adds up to minus the log of the ratio to EASY, and is 0 for it."""
-    options = {"episode_jobs": 64, "warmup_jobs": 64, "guard": None}
+    """The reward "log_ratio" adds up to minus the log of the ratio to EASY, and is 0 for it."""
+    options = {"episode_jobs": 64, "warmup_jobs": 64, "reward": "log_ratio"}
     for policy in ("easy", "easy-sjbf"):
         env = BackfillEnv(window=512, idle="allowed", reservations=0, **options)
         rewards, info = play(env, PolicyAgent(policy, env), seed=1)
@@ -49,8 +49,8 @@ def test_log_ratio():
 
 @pytest.mark.parametrize("policy", ["easy", "easy-saf"])
 def test_penalized(policy):
-    """The reward adds up to minus the root of the penalized slowdown, and is never above 0."""
-    options = {"episode_jobs": 64, "warmup_jobs": 64, "guard": None, "reward": "penalized"}
+    """The default reward adds up to minus the root of the penalized slowdown."""
+    options = {"episode_jobs": 64, "warmup_jobs": 64}
     env = BackfillEnv(window=512, idle="allowed", reservations=0, **options)
     longer = 0
     for seed in range(4):

@@ -30,7 +30,7 @@ def crowd(seed=0, jobs=200):
 
 
 def env_of(trace, **settings):
-    rules = {"reservations": 1, "guard": None, "reward": "bounded_slowdown", "split": "all"}
+    rules = {"reservations": 1, "reward": "bounded_slowdown", "split": "all"}
     options = rules | SHORT | settings
     return gymnasium.make("Backfill-v0", workload=trace, **options).unwrapped
 
@@ -182,7 +182,6 @@ def test_copies_of_copies():
     [
         {"reward": "log_ratio"},
         {"reservations": "chosen", "idle": "allowed"},
-        {"guard": 0.1, "guard_scale": "backlog"},
         {"reservations": 0, "window_order": "saf", "window": 3},
         {"idle": "every_pass", "job_features": ["users"]},
         {"max_episode_steps": 60},

@@ -54,8 +54,8 @@ from bfenv.knowledge.user_history import QUANTITIES
         ({"window_order": ["size"]}, r"window_order .*\['size'\]"),
         ({"job_features": ["user"]}, "job_features .*'user'"),
         ({"trial_limit": None}, "trial_limit"),
-        ({"guard": 0}, "guard"),
-        ({"guard": 1.0, "guard_scale": "easy"}, "guard_scale"),
+        ({"guard": 0.9}, "guard"),
+        ({"tau": 0}, "tau .*0"),
         ({"split": None}, "split 'None'"),
         ({"split": ["train"]}, "split"),
         ({"workload": 3}, "workload .*3"),
@@ -136,7 +136,7 @@ def test_numpy_integers():
     """Integers of numpy are integers."""
     lengths = {"episode_jobs": np.int32(9), "warmup_jobs": np.int64(3)}
     env = BackfillEnv("lublin:jobs=100", window=np.int64(4), **lengths)
-    assert env.action_space.n == 5 and env.reset(seed=0)[0]["queue"].shape == (4, 11)
+    assert env.action_space.n == 5 and env.reset(seed=0)[0]["queue"].shape == (4, 10)
 
 
 @given(st.floats(1, 1e15))
@@ -160,7 +160,7 @@ def test_scales():
 
 def test_tables():
     """Names are unique, ranges are not empty, and each number says what it is."""
-    rows = [*f.QUEUE, *f.AGE, *f.CLUSTER, *f.PASS, *f.PROFILE]
+    rows = [*f.QUEUE, *f.CLUSTER, *f.PASS, *f.PROFILE]
     rows += [feature for group in f.JOB_FEATURES.values() for feature in group]
     assert len({feature.name for feature in rows}) == len(rows)
     for feature in rows:
@@ -177,8 +177,8 @@ def test_columns():
 
 def test_groups():
     """Groups follow QUEUE in one order, whatever order they are named in."""
-    names = [feature.name for feature in f.job_columns(["priority", "users"], age=True)]
-    groups = (*f.USERS, *f.JOB_FEATURES["priority"], *f.AGE)
+    names = [feature.name for feature in f.job_columns(["priority", "users"])]
+    groups = (*f.USERS, *f.JOB_FEATURES["priority"])
     assert names == [feature.name for feature in (*f.QUEUE, *groups)]
 
 

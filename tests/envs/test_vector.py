@@ -66,7 +66,7 @@ def same_steps(vector, row, steps):
         (None, SHORT | {"reward": pickled_reward}),
         (None, SHORT | {"reward": ended_reward}),
         (None, SHORT | {"workload": ["lublin:jobs=400", users()], "split": "all"}),
-        (None, SHORT | {"reward": "bounded_slowdown", "guard": None}),
+        (None, SHORT | {"reward": "bounded_slowdown", "tau": 60}),
         (9, SHORT | {"window": 3, "window_order": "saf"}),
         (
             None,
@@ -74,7 +74,7 @@ def same_steps(vector, row, steps):
         ),
         (
             None,
-            SHORT | {"guard": 0.1, "guard_scale": "backlog", "idle": "allowed"},
+            SHORT | {"idle": "allowed"},
         ),
     ],
 )

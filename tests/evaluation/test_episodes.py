@@ -32,11 +32,11 @@ def test_easy():
     assert easy.metrics["slowdown_ratio"] == easy.metrics["longest_wait_ratio"] == 1
     assert agent.metrics["decisions"] > 0 and "decisions" not in easy.metrics
     assert agent.jobs == 180 and "agent" not in starving(rows)
-    assert easy.metrics["mean_reward"] == easy.metrics["reward_deviation"] == 0
+    assert easy.metrics["mean_reward"] == -1 and easy.metrics["reward_deviation"] == 0
 
 
 def test_reward():
-    """ "mean_reward" and "reward_deviation" are those of the episodes' sums of "log_ratio"."""
+    """ "mean_reward" and "reward_deviation" are those of the episodes' sums of the default reward."""
     row = evaluate_agent("random", TRACE, episodes=3, **OPTIONS)[0]
     env, sums = BackfillEnv(TRACE, split="test", **OPTIONS), [0.0] * 3
     for seed in range(3):
@@ -77,7 +77,7 @@ def test_at_once():
 @pytest.mark.parametrize("name", ["easy", "conservative", "easy(order=saf)", "easy-aged-random"])
 def test_policy_as_agent(name):
     """Under the free rules a policy as an agent scores as the policy, and nothing is replaced."""
-    free = {"reservations": 0, "guard": None, "idle": "every_pass"}
+    free = {"reservations": 0, "idle": "every_pass"}
     rows = by_name(
         evaluate_agent(name, TRACE, references=["easy", name], **free, **WHOLE, window=256)
     )

@@ -15,7 +15,7 @@ def test_window_and_masks():
     """An agent sees the window of its name, and is given masks if it takes them."""
     schedule, _ = play_whole(TRACE, f"{SAMPLES}:first:window=1", 0)
     assert np.array_equal(schedule.start, bfenv.simulate(TRACE, "fcfs").start)
-    guarded = f"{SAMPLES}:first(window=150, reservations=1, guard=none)"
+    guarded = f"{SAMPLES}:first(window=150, reservations=1)"
     schedule, _ = play_whole(TRACE, guarded, 0)
     assert np.array_equal(schedule.start, bfenv.simulate(TRACE, "easy").start)
 

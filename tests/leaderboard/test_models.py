@@ -85,7 +85,7 @@ def test_run(tmp_path, kind, option):
 
 def test_settings_of_the_training(tmp_path):
     """The environment is that of the training; a name that says otherwise fails its row."""
-    path = train(tmp_path / "model.zip", guard=0.5)
+    path = train(tmp_path / "model.zip", window_order="saf")
     names = [f"{path}:window=4,reservations=chosen", f"{path}:reservations=1"]
     rows = run_suite(TINY, [], names, out=tmp_path / "store", trust=True).new_rows
     found = {row.policy: row for row in rows}

@@ -7,7 +7,7 @@ from bfenv.agents.card import Card
 from bfenv.agents.network_agent import NetworkAgent, load_network
 from bfenv.agents.seen_jobs import span_of
 from bfenv.core.errors import BfenvError
-from bfenv.envs.features import AGE, CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE
+from bfenv.envs.features import CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 from bfenv_lab.scoring import SHAKE, score_network, summary
@@ -18,14 +18,9 @@ from tests.conftest import log
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
 
-GUARDED = {"guard": 1.0}
-OPTIONS = "guard=1.0, guard_scale=scaled_backlog"
-
-
-def shortest_first(trained_on=(), **settings):
+def shortest_first(trained_on=()):
     """A ranker whose only weight that is not 0 is the linear one of the estimate."""
-    features = (*QUEUE, *AGE) if settings else QUEUE
-    jobs = len(features) + 1
+    jobs = len(QUEUE) + 1
     shapes = {
         "context.weight": (2, len(PROFILE) + len(CLUSTER)),
         "context.bias": (2,),
@@ -51,32 +46,25 @@ def shortest_first(trained_on=(), **settings):
         what="shortest estimates first",
         network="ranker",
         hidden=2,
-        settings={"window": 200, "reservations": "chosen", "guard": None} | settings,
-        queue_features=tuple(feature.name for feature in features),
+        settings={"window": 200, "reservations": "chosen"},
+        queue_features=tuple(feature.name for feature in QUEUE),
         cluster_features=tuple(feature.name for feature in CLUSTER),
         trained_on=tuple(trained_on),
     )
     return NetworkAgent(card, weights)
 
 
-@pytest.mark.parametrize(
-    ("settings", "policy"),
-    [
-        ({}, "easy-sjf"),
-        pytest.param(GUARDED, f"easy(order=sjf, {OPTIONS})", marks=pytest.mark.thorough),
-    ],
-)
-def test_same_as_policy(settings, policy):
+def test_same_as_policy():
     """A ranker that is linear in one column is EASY in this order, with the same scores."""
     begin, end = split_range(load_workload(WORKLOAD), "test")
     heard = []
-    scores = score_network(shortest_first(**settings), [WORKLOAD], shakes=2, done=heard.append)
+    scores = score_network(shortest_first(), [WORKLOAD], shakes=2, done=heard.append)
     assert heard == scores and [score["load"] for score in scores] == [None, 0.9]
     for score in scores:
         cases = [
             Case(WORKLOAD, "test", 0, end - begin, score["load"], SHAKE, seed) for seed in range(2)
         ]
-        expected = summary(score_policies([policy], cases)[0])
+        expected = summary(score_policies(["easy-sjf"], cases)[0])
         assert {name: score[name] for name in expected} == pytest.approx(expected)
         assert score["outside_window"] == 0 and score["jobs"] == end - begin
 

@@ -34,12 +34,11 @@ def test_default(policy):
     window=st.sampled_from([1, 2, 5, 16, 64]),
     reservations=st.sampled_from(["chosen", 0, 1]),
     idle=st.sampled_from(["never", "allowed", "every_pass"]),
-    guard=st.sampled_from([None, 1e-4, 0.9]),
 )
 @settings(max_examples=10)
-def test_settings(policy, window, reservations, idle, guard):
+def test_settings(policy, window, reservations, idle):
     """Under drawn settings it chooses legal actions."""
-    rules = {"reservations": reservations, "idle": idle, "guard": guard}
+    rules = {"reservations": reservations, "idle": idle}
     env = BackfillEnv(
         workload(), split="all", window=window, episode_jobs=40, warmup_jobs=20, **rules
     )
