@@ -12,11 +12,14 @@ SITE := --editable "packages/bfenv-site[parquet,plot,when]"
 JUDGE := --editable "packages/bfenv-judge[video]"
 LAB := --editable packages/bfenv-lab
 
-.PHONY: demo test compiled test-site test-judge test-lab test-together test-all thorough sample quick oldest clients lint bounds coverage \
+.PHONY: demo train test compiled test-site test-judge test-lab test-together test-all thorough sample quick oldest clients lint bounds coverage \
 	docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
+
+train: .venv/agents  ## train a network for two minutes, and compare it with policies on unseen jobs
+	BFENV_COMPILE=now $(BIN)/python -W ignore -m bfenv.train_sb3 --out runs/train
 
 test: .venv/test  ## the tests of bfenv, with a third of hypothesis' examples
 	$(PYTEST) -m "not thorough" tests
@@ -114,8 +117,12 @@ clean:
 	touch $@
 
 # torch first and pinned: an unpinned one may bring several GB for a GPU that is not there
-.venv/test: .venv/core
+.venv/agents: .venv/core
 	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[agents]"
+	touch $@
+
+.venv/test: .venv/agents
 	$(BIN)/python -m pip install --quiet --editable ".[agents,dev]"
 	touch $@
 

@@ -15,7 +15,7 @@ from bfenv.agents.player import play_episode
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import Policy
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import WORKLOAD, EnvSettings
+from bfenv.envs.settings import MODEL, EnvSettings
 from bfenv.parallel.failures import as_policy_error
 
 
@@ -61,7 +61,7 @@ def record_dataset(
         raise BfenvError(f"recording needs {error.name}: pip install 'bfenv[minari]'") from error
     opened = open_agent(agent)
     title = agent.name if isinstance(agent, Policy) else opened.name
-    log = Path((workload or WORKLOAD).partition(":")[0]).name.partition(".swf")[0]
+    log = Path((workload or MODEL).partition(":")[0]).name.partition(".swf")[0]
     plain = re.sub("[^-0-9A-Za-z]+", "-", f"{log}-{title}").strip("-")
     name = name or f"backfill/{plain}-v0"
     if not re.fullmatch(r"([-\w]+/)*[-\w]+-v\d+", name):

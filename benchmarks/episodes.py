@@ -1,4 +1,4 @@
-"""How well episodes tell schedulers apart: log ratios to EASY on the same jobs, with intervals.
+"""How well episodes tell schedulers apart: penalized slowdowns of the same jobs, with intervals.
 
 All play the same episodes, by the same seeds. Policies act outside the environment, without its
 window; a score and random actions act in it.
@@ -15,16 +15,16 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
 from bfenv.core.durations import MINUTE
 from bfenv.core.policy import Policy
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.schedule import bounded_slowdown, penalized
 from bfenv.envs.features import JOB_ESTIMATE, JOB_SIZE, LOG_LONGEST
-from bfenv.envs.settings import EnvSettings
+from bfenv.envs.settings import EnvSettings, Workloads
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
+from bfenv.evaluation.agent_scores import AREA_AND_AGE
 
-# Small and short jobs come first; on whole traces of the default workload, no job starves.
-BY_AGE = "easy(order='estimate * size ** 1.25 / (1 + (wait / age_limit) ** 3) ** 5', guard=1.3)"
-POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "area and age": BY_AGE}
-RIVALS = ("random", "easy-sjf")  # every scheduler is compared with these
+BEST = "area and age"
+POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "easy-saf": "easy-saf", BEST: AREA_AND_AGE}
+RIVALS = ("random", "easy-saf")  # every scheduler is compared with these
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
 SMALLEST = 1e-9  # below any share of a machine
@@ -35,24 +35,28 @@ class Outcome(NamedTuple):
     """What a scheduler makes of N episodes."""
 
     name: str
-    ratio: np.ndarray  # (N,) log of the mean bounded slowdown over EASY's
+    measure: np.ndarray  # (N,) penalized slowdown
+    slowdown: np.ndarray  # (N,) mean bounded slowdown over EASY's
     wait: np.ndarray  # (N,) longest wait over EASY's
     seconds: float  # an episode takes
 
-    def row(self, found: "Sequence[Outcome]") -> tuple[str, ...]:
+    def row(self, outcomes: "Sequence[Outcome]") -> tuple[str, ...]:
         """Return the cells of a table: its results, and how many episodes tell it from RIVALS."""
-        half = 1.96 * self.ratio.std(ddof=1) / math.sqrt(len(self.ratio))
-        low, mean, high = np.exp(self.ratio.mean() + half * np.array([-1, 0, 1]))
-        rivals = {each.name: each for each in found}
+        logs = np.log(self.measure)
+        half = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs))
+        low, mean, high = np.exp(logs.mean() + half * np.array([-1, 0, 1]))
+        rivals = {outcome.name: np.log(outcome.measure) for outcome in outcomes}
         needed = (
-            "" if self.name == name else f"{episodes_to_tell(self.ratio - rivals[name].ratio):.1f}"
+            "" if self.name == name else f"{episodes_to_tell(logs - rivals[name]):.1f}"
             for name in RIVALS
         )
         return (
             self.name,
             f"{mean:.3f}",
             f"{low:.3f} to {high:.3f}",
+            f"{self.measure.mean():.3f}",
             *needed,
+            f"{np.exp(np.log(self.slowdown).mean()):.3f}",
             f"{np.median(self.wait):.2f}",
             f"{np.mean(self.wait > STARVES):.0%}",
             f"{self.seconds:.3f}",
@@ -60,8 +64,8 @@ class Outcome(NamedTuple):
 
 
 COLUMNS = (
-    "scheduler", "slowdown", "95 %", *(f"from {name}" for name in RIVALS), "wait", "starves",
-    "seconds",
+    "scheduler", "penalized", "95 %", "arithmetic", *(f"from {name}" for name in RIVALS),
+    "slowdown", "wait", "starves", "seconds",
 )  # fmt: skip
 
 
@@ -72,22 +76,24 @@ def episodes_to_tell(difference: np.ndarray) -> float:
 
 
 def score_episodes(
-    count: int, policies: Sequence[str] = (), **settings: Unpack[EnvSettings]
+    count: int,
+    policies: Sequence[str] = (),
+    workload: Workloads | None = None,
+    **settings: Unpack[EnvSettings],
 ) -> list[Outcome]:
     """Play the episodes with all schedulers and these policies; return the worst first.
 
     Raises BfenvError if a policy is unknown.
     """
     chosen = POLICIES | {name: name for name in policies}
-    known = {name: find_policy(spec) for name, spec in chosen.items()}
-    envs = BackfillVectorEnv(count, **settings)
-    generator = np.random.default_rng(0)
-    found = [
-        _play(envs, "random", lambda seen, mask: (generator.random(mask.shape) * mask).argmax(1)),
-        _play(envs, "a score of two weights", _by_score),
-        *(_follow(envs, name, policy) for name, policy in known.items()),
+    by_name = {name: find_policy(text) for name, text in chosen.items()}
+    envs = BackfillVectorEnv(count, workload, **settings)
+    outcomes = [
+        play_at_random(envs),
+        play_outcome(envs, "a score of two weights", _by_score),
+        *(follow(envs, name, policy) for name, policy in by_name.items()),
     ]
-    return sorted(found, key=lambda each: -float(each.ratio.mean()))
+    return sorted(outcomes, key=lambda outcome: -float(np.log(outcome.measure).mean()))
 
 
 def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
@@ -99,8 +105,21 @@ def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
     return np.where(mask[:, :-1].any(axis=1), actions, mask.shape[1] - 1)
 
 
-def _play(envs: BackfillVectorEnv, name: str, choose: Choose) -> Outcome:
-    """Play the first episode of every environment."""
+def play_at_random(envs: BackfillVectorEnv) -> Outcome:
+    """Play the first episode of every environment with random legal actions."""
+    generator = np.random.default_rng(0)
+    return play_outcome(
+        envs, "random", lambda seen, mask: (generator.random(mask.shape) * mask).argmax(1)
+    )
+
+
+def play_outcome(envs: BackfillVectorEnv, name: str, choose: Choose) -> Outcome:
+    """Play the first episode of every environment.
+
+    * `envs`: with autoreset "same_step".
+    * `name`: of the outcome.
+    * `choose`: returns the (N,) actions.
+    """
     begin = time.perf_counter()
     metrics: dict[int, dict[str, float]] = {}
     seen, infos = envs.reset(seed=0)
@@ -118,15 +137,15 @@ KEYS = (
 )  # fmt: skip
 
 
-def _follow(envs: BackfillVectorEnv, name: str, policy: Policy) -> Outcome:
+def follow(envs: BackfillVectorEnv, name: str, policy: Policy) -> Outcome:
     """Simulate a policy on the jobs of the episodes."""
     envs.reset(seed=0)
     metrics, begin = [], time.perf_counter()
     for window, easy in zip(envs.batch.windows, envs.batch._reference_totals, strict=True):
         assert window is not None, "the environments have been reset"
-        trace, own = envs.batch.source.traces[window.k], slice(window.first, window.last)
-        wait = start_times(policy, trace, window) - trace.jobs.submit[own]
-        slowdown = bounded_slowdown(wait, trace.runtime[own])
+        trace, jobs = envs.batch.source.traces[window.k], slice(window.first, window.last)
+        wait = start_times(policy, trace, window) - trace.jobs.submit[jobs]
+        slowdown = bounded_slowdown(wait, trace.runtime[jobs])
         values = slowdown.mean(), wait.max(), easy[0] / len(wait), easy[1]
         metrics.append(dict(zip(KEYS, map(float, values), strict=True)))
     return _outcome(name, metrics, (time.perf_counter() - begin) / envs.num_envs)
@@ -136,5 +155,6 @@ def _outcome(name: str, metrics: Sequence[dict[str, float]], seconds: float) -> 
     slowdown, longest, usual, usual_longest = np.array(
         [[m[key] for key in KEYS] for m in metrics]
     ).T
+    measure = penalized(slowdown / usual, longest, usual_longest)
     wait = longest / np.maximum(usual_longest, MINUTE)
-    return Outcome(name, np.log(slowdown / usual), wait, seconds)
+    return Outcome(name, measure, slowdown / usual, wait, seconds)

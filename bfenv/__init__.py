@@ -1,7 +1,7 @@
 """bfenv simulates, trains and compares backfilling schedulers of HPC clusters.
 
 The names below are imported from their packages when you first use them, so that each part of bfenv
-loads only what it needs. `import bfenv` registers the environment "Backfill-v0".
+loads only what it needs. `import bfenv` registers the environments of IDS, such as "Backfill-v0".
 """
 
 from importlib import import_module
@@ -74,8 +74,21 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-gymnasium.register(
-    id="Backfill-v0",
-    entry_point="bfenv.envs.backfill:BackfillEnv",
-    vector_entry_point="bfenv.envs.vector:BackfillVectorEnv",
-)
+# What each environment changes of the defaults. A log must have been fetched, and its splits are
+# parts of its time; see docs/environment.md for what a score in each means.
+IDS: dict[str, dict[str, Any]] = {
+    "Backfill-v0": {},
+    "Backfill-small-v0": {"window": 16, "episode_jobs": 128, "warmup_jobs": 64},
+    "Backfill-KTH-v0": {"workload": "KTH-SP2-1996-2.1-cln"},
+    "Backfill-CTC-v0": {"workload": "CTC-SP2-1996-3.1-cln"},
+    "Backfill-SDSC-SP2-v0": {"workload": "SDSC-SP2-1998-4.2-cln"},
+    "Backfill-SDSC-BLUE-v0": {"workload": "SDSC-BLUE-2000-4.2-cln"},
+    "Backfill-HPC2N-v0": {"workload": "HPC2N-2002-2.2-cln"},
+}
+for _id, _settings in IDS.items():
+    gymnasium.register(
+        id=_id,
+        entry_point="bfenv.envs.backfill:BackfillEnv",
+        vector_entry_point="bfenv.envs.vector:BackfillVectorEnv",
+        kwargs=_settings,
+    )

@@ -20,6 +20,7 @@ from bfenv.agents.sb3_callback import ShowProgress
 from bfenv.agents.sb3_policies import ScorerPolicy, export_network
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.evaluation import evaluate_agent
+from bfenv.evaluation.agent_scores import TITLES
 
 
 @dataclass
@@ -87,19 +88,18 @@ def train(args: Args) -> Path:
 
 def score(path: Path, args: Args) -> Table:
     """Return a table of the model, random actions and classical policies on unseen episodes."""
-    workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
-    settings: dict[str, Any] = {
-        "window": args.window,
-    }  # also of random actions
-    rows = evaluate_agent(path, episodes=args.episodes, trust=True, **workload, **settings)
+    rows = evaluate_agent(
+        path, args.workload or None, episodes=args.episodes, trust=True, window=args.window
+    )
     table = Table(title=f"{args.episodes} test episodes")
     columns = ("policy", "penalized slowdown", "slowdown / EASY's", "longest wait / EASY's")
     for column in columns:
         table.add_column(column, justify="left" if column == "policy" else "right")
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row.metrics["penalized_slowdown"] or 0.0):
         metrics: Any = row.metrics
         names = "penalized_slowdown", "slowdown_ratio", "longest_wait_ratio"
-        table.add_row(row.policy, *(f"{metrics[name]:.3f}" for name in names))
+        cells = [f"{metrics[name]:.3f}" for name in names]
+        table.add_row(TITLES.get(row.policy, row.policy), *cells)
     return table
 
 

@@ -78,7 +78,7 @@ def evaluate(
 
     Without --agent, policies run on whole workloads. With --agent, all schedulers play the same
     episodes of the environment. The table has the agent, random actions, EASY and every --policy
-    (by default conservative, easy-random and los). It marks the best policy that starves no job.
+    (by default conservative, easy-random, los and the best known order of jobs).
 
     \b
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
@@ -131,12 +131,12 @@ def evaluate(
         from bfenv.workloads.load import load_workload
 
         agents_of = _by_workload(agent or [], workload, split or SPLIT)
-        options = {} if load is None else {"load": load}
+        options: dict[str, Any] = {} if load is None else {"load": load}
         # all are loaded before the first is played, so that a wrong one costs nothing
-        traces = {name: load_workload(name, **options) for name in agents_of}
+        traces = {name: name and load_workload(name, **options) for name in agents_of}
         for name, group in agents_of.items():
             errors += _on_episodes(
-                name, traces[name], group, [*(policy or []), *players], bool(policy),
+                traces[name] or None, options, group, [*(policy or []), *players], bool(policy),
                 episodes or EPISODES, long, split or SPLIT, tau, trust, workers, format,
             )  # fmt: skip
     else:
@@ -232,8 +232,8 @@ def _show_traces(
 
 
 def _on_episodes(
-    name: str,
-    trace: "Trace",
+    trace: "Trace | None",
+    options: dict[str, Any],
     agents: Sequence[str],
     given: "Sequence[Named]",
     has_policies: bool,
@@ -256,6 +256,7 @@ def _on_episodes(
     from bfenv.evaluation.summary import REFERENCE
 
     settings = {"split": split, "episode_jobs": short_length(trace, split), "tau": tau}
+    settings |= options if trace is None else {}
     cases = [Episodes(trace, count, 0, settings)]
     if long:
         cases.append(Episodes(trace, 1, 0, settings | {"episode_jobs": None}))
@@ -270,17 +271,13 @@ def _on_episodes(
         given = [*_compatible([REFERENCE], cases), *given]
     policies = {find_competitor(policy).name: find_competitor(policy) for policy in given}
     competitors += policies.values()
-    shown = {competitor.name for competitor in competitors}
-    if agents:
-        competitors += scores.candidates(list(policies), cases[0])
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(competitors, cases, watch=watch, **workers)
-    errors = [row.failure for row in rows if not row.ok and row.policy in shown]
+    errors = [row.failure for row in rows if not row.ok]
     tables = []
     for k, case in enumerate(cases):
         own = rows[k * len(competitors) : (k + 1) * len(competitors)]
-        complete = scores.with_best([row for row in own if row.ok], shown)
-        tables.append(show_agents.scored(complete, case))
+        tables.append(show_agents.scored([row for row in own if row.ok], case))
     if format in show.DATA:
         show.rows([line for table in tables for line in table], format)
         return errors
@@ -294,22 +291,24 @@ def _on_episodes(
 def _by_workload(
     agents: Sequence[str], workloads: Sequence[str] | None, split: str
 ) -> dict[str, list[str]]:
-    """Return the agents that play each workload: the given ones, or the first on its card."""
+    """Return the agents that play each workload: the given ones, or the first on its card.
+
+    "" is the default workload of the environment.
+    """
     if workloads:
         return {name: list(agents) for name in workloads}
     if not agents:
         return {WORKLOAD: []}
-    from bfenv.envs.settings import WORKLOAD as USUAL
     from bfenv.evaluation.agent_scores import workload_of
+    from bfenv.evaluation.episodes import DEFAULT
 
     groups: dict[str, list[str]] = {}
     for agent in agents:
-        on_card = workload_of(agent)
-        name = on_card or USUAL
+        name = workload_of(agent) or ""
         groups.setdefault(name, []).append(agent)
-        reason = "which is on its card" if on_card else "as no card names a workload that is here"
-        line = f"bfenv: {agent} plays the split {split} of {name}, {reason}; see --workload"
-        show.lines([line], sys.stderr)
+        reason = "which is on its card" if name else "as no card names a workload that is here"
+        line = f"bfenv: {agent} plays the split {split} of {name or DEFAULT}, {reason}"
+        show.lines([f"{line}; see --workload"], sys.stderr)
     return groups
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.analysis.formatting import duration, percent, ratio
 from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION
 from bfenv.core.text import counted
-from bfenv.evaluation.agent_scores import best_policies
+from bfenv.evaluation.agent_scores import TITLES, best_policies
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.evaluation.row import Row
@@ -18,10 +18,10 @@ Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 NOTED = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
 
 COLUMNS = (
-    "policy", "division", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait",
+    "policy", "division", "penalized\nslowdown", "slowdown\nto EASY", "mean\nwait", "p95\nwait",
     "longest\nwait", "with jobs\noutside", "actions\nreplaced",
 )  # fmt: skip
-BEST = "+"  # marks the best policy of its division that starves no jobs
+BEST = "+"  # marks the policy of the lowest penalized slowdown of its division
 REPLACED = (
     "actions replaced: starts of a policy that the environment's rules do not allow, or illegal "
     "choices of a model, in place of which its best legal one is taken"
@@ -56,7 +56,7 @@ def scores(rows: Sequence[Scored], format: Format) -> None:
         (
             _short(row["policy"]) + (BEST if row["best"] else ""),
             row["division"],
-            slowdown(row["mean_bounded_slowdown"]),
+            ratio(row["penalized_slowdown"]),
             ratio(row["slowdown_ratio"]),
             duration(row["mean_wait"]),
             duration(row["p95_wait"]),
@@ -79,7 +79,7 @@ def notes(rows: Sequence[Scored]) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     divisions = {row["division"] for row in rows}
     where = "of bfenv" if len(divisions) == 1 else "of its division"
-    found = [f"{BEST} the best policy {where} that starves no jobs"]
+    found = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
     if any(row["starves"] for row in rows):
         found.append(MARK_MEANING)
     if divisions == {CLAIRVOYANT}:
@@ -118,6 +118,6 @@ def disagreements(
 
 
 def _short(name: str) -> str:
-    """Return a name without the folders of a saved model."""
+    """Return a name without the folders of a saved model; the title of a policy that has one."""
     path, suffix, rest = name.partition(".zip")
-    return path.rpartition("/")[2] + suffix + rest if suffix else name
+    return path.rpartition("/")[2] + suffix + rest if suffix else TITLES.get(name, name)

@@ -139,8 +139,9 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Arguments
 
     * `workload=None`: a name or path for `bfenv.load_workload`, a `bfenv.Trace` without outages, or
-      a list of them. None is the embedded model: "{workload}", and for split="train" {training}
-      traces of other seeds, so that no training job is used to validate or test.
+      a list of them. None is the embedded model, "{workload}": {training} traces of four seeds
+      at the loads {loads}. Each split has seeds of its own, so that no training job is used to
+      validate or test.
     {settings}
 
     A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it.
@@ -302,8 +303,9 @@ def _table(features: tuple[ft.Feature, ...]) -> str:
 
 if BackfillEnv.__doc__:  # python -OO has none
     BackfillEnv.__doc__ = BackfillEnv.__doc__.format(
-        workload=st.WORKLOAD,
-        training=len(st.TRAINING_SEEDS) * len(st.TRAINING_LOADS),
+        workload=st.MODEL,
+        training=len(st.SEEDS["train"]) * len(st.LOADS),
+        loads=", ".join(map(str, st.LOADS)),
         settings=st.settings_page().replace("\n", "\n    "),
         queue=_table(ft.QUEUE),
         queue_length=len(ft.QUEUE),

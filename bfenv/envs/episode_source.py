@@ -10,7 +10,7 @@ from bfenv.core.dependencies import dependencies_of
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, check_no_outages
 from bfenv.core.partitions import check_apart, is_partitioned, traces_of_machines
-from bfenv.envs.settings import TRAINING_LOADS, TRAINING_SEEDS, WORKLOAD, Workloads
+from bfenv.envs.settings import LOADS, MODEL, SEEDS, Workloads
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, with_load
 
@@ -38,14 +38,15 @@ class EpisodeSource:
         warmup_jobs: int,
         episode_jobs: int | None,
     ) -> None:
-        if workload is None and split == "train":
-            workload = [f"{WORKLOAD},seed={seed}" for seed in TRAINING_SEEDS]
-            load = TRAINING_LOADS if load is None else load
-        self.traces = _load_traces(WORKLOAD if workload is None else workload, load)
+        part = split
+        if workload is None:
+            workload, part = default_workload(split), "all"
+            load = LOADS if load is None else load
+        self.traces = _load_traces(workload, load)
         self.split = split
         self.warmup_jobs = warmup_jobs
         self.episode_jobs = episode_jobs
-        self.narrow([split_range(trace, split) for trace in self.traces])
+        self.narrow([split_range(trace, part) for trace in self.traces])
 
     def narrow(self, splits: Sequence[tuple[int, int]]) -> None:
         """Take episodes only from these jobs of each trace: the first, and one past the last.
@@ -89,6 +90,17 @@ class EpisodeSource:
                 f"for the warm-up before and the episode after it, got {first}"
             )
         return EpisodeWindow(k, first - self.warmup_jobs, first, first + length, end)
+
+
+def default_workload(split: str) -> list[str]:
+    """Return the names of the default workload's traces, at their own load, in a split.
+
+    Raises UnknownNameError if there is no such split.
+    """
+    if not isinstance(split, str) or split not in (*SEEDS, "all"):
+        raise UnknownNameError("split", str(split), (*SEEDS, "all"))
+    seeds = SEEDS.get(split) or sum(SEEDS.values(), ())
+    return [f"{MODEL},seed={seed}" for seed in seeds]
 
 
 def _load_traces(workload: Any, load: Any) -> list[Trace]:

@@ -21,11 +21,11 @@ from bfenv.envs.reward import Reward
 RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
 LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
-# The default has seed 0. That of "train" has each of the seeds at each of the loads. Only 2 % of
-# the jobs ask for the longest time, so that estimates tell more about runtimes.
-WORKLOAD = "lublin:procs=352,emax_share=0.02"
-TRAINING_SEEDS = (1, 2, 3, 4)
-TRAINING_LOADS = (0.9, 1.0, 1.1)
+# The default workload: traces of one model, each at each of the loads; each split has other seeds.
+# Only 2 % of the jobs ask for the longest time, so that estimates tell more about runtimes.
+MODEL = "lublin:procs=352,emax_share=0.02"
+SEEDS = {"train": (1, 2, 3, 4), "validation": (11, 12, 13, 14), "test": (5, 6, 7, 8)}
+LOADS = (0.9, 1.0, 1.1)
 RESERVATIONS = ("chosen", 1, 0)
 IDLE = ("never", "allowed", "every_pass")
 
@@ -68,7 +68,8 @@ class EnvSettings(TypedDict, total=False):
         Setting(
             "train",
             'the part of the workload, by time, that episodes come from: "train" the first half, '
-            '"validation" the next tenth, "test" the last 40 %, "all" everything.',
+            '"validation" the next tenth, "test" the last 40 %, "all" everything. Of the default '
+            "workload, each split has traces of other seeds.",
         ),
     ]
     load: Annotated[

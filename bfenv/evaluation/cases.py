@@ -16,7 +16,7 @@ from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
-from bfenv.envs.settings import DEFAULTS, WORKLOAD, EnvSettings, Workloads
+from bfenv.envs.settings import DEFAULTS, EnvSettings, Workloads
 from bfenv.envs.warm_up import REQUESTED_START_POLICY, start_times
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.workloads.load import load_workload, takes_seed
@@ -75,7 +75,7 @@ class Episodes:
         BfenvError: If `count` or `seed` is out of range.
     """
 
-    workload: Workloads = WORKLOAD
+    workload: Workloads | None = None
     count: int = 16
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -209,15 +209,17 @@ def variant_cases(variants: Mapping[str, Trace]) -> list[Case]:
     return [Case(trace, label=label) for label, trace in variants.items()]
 
 
-def short_length(trace: Trace, split: str) -> int:
+def short_length(trace: Trace | None, split: str) -> int:
     """Return the default `episode_jobs`, or half of what a small split has after the warm-up.
 
     Args:
-        trace: The trace.
+        trace: The trace; None for those of the default workload.
         split: The part of it that episodes are taken from.
     """
     usual, warmup_jobs = DEFAULTS["episode_jobs"], DEFAULTS["warmup_jobs"]
     assert usual is not None
+    if trace is None:
+        return usual
     first, last = split_range(trace, split)
     room = last - first - warmup_jobs
     return usual if room >= usual else max(1, room // 2)

@@ -17,6 +17,7 @@ from bfenv.evaluation.cases import Episodes, Waits
 from bfenv.evaluation.row import Row, new_row
 
 RANDOM = "random"  # name of the agent that learns nothing
+DEFAULT = "Backfill-v0"  # name of the default workload
 MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
 
 
@@ -59,12 +60,12 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
 def row_of_episodes(competitor: Competitor, case: Episodes) -> Row:
     """Return the row of a competitor on episodes, without metrics."""
     divisions = {division_of(competitor.trials, trace) for trace in case.traces}
-    first = case.traces[0]
+    first, names = case.traces[0], dict.fromkeys(trace.name for trace in case.traces)
     return new_row(
         first,
         policy=competitor.name,
         kind=competitor.kind,
-        workload=", ".join(dict.fromkeys(trace.name for trace in case.traces)),
+        workload=DEFAULT if case.workload is None else ", ".join(names),
         source=case.workload if isinstance(case.workload, str) else first.name,
         jobs=case.jobs,
         offered_load=None,

@@ -9,7 +9,7 @@ import pytest
 import bfenv
 from benchmarks import engine, environments, processes
 from benchmarks.engine import ENGINE, LOGS
-from benchmarks.episodes import FEW, episodes_to_tell, score_episodes
+from benchmarks.episodes import BEST, FEW, episodes_to_tell, score_episodes
 from benchmarks.search import measure_search
 
 pytestmark = pytest.mark.compiled
@@ -113,12 +113,15 @@ def test_start(monkeypatch):
 
 
 def test_learning_pays():
-    """In the default episodes, orders have at most half of random's slowdown; ten tell them apart.
+    """Ten default episodes tell random, EASY, smallest area first and the best order apart.
 
-    A score acts in the environment; the order "area and age" is a policy with a guard of its own.
+    The best order has at most a third of what random actions have, and who starves jobs is worse
+    than EASY.
     """
-    ratio = {each.name: each.ratio for each in score_episodes(200)}
-    for order in (ratio.pop("a score of two weights"), ratio["area and age"]):
-        assert (order - ratio["random"]).mean() < math.log(0.5)
-    for first, second in combinations(ratio.values(), 2):
-        assert episodes_to_tell(first - second) < FEW
+    logs = {outcome.name: np.log(outcome.measure) for outcome in score_episodes(100)}
+    names = "random", "easy", "easy-saf", BEST
+    assert (logs[BEST] - logs["random"]).mean() < math.log(1 / 3)
+    assert min(logs["random"].mean(), logs["easy-saf"].mean()) > 0 == round(logs["easy"].mean(), 2)
+    for first, second in combinations(names, 2):
+        if {first, second} != {"random", "easy-saf"}:  # both starve jobs
+            assert episodes_to_tell(logs[first] - logs[second]) < FEW

@@ -10,17 +10,9 @@ TRACES = st.tuples(
 )
 
 
-AGES = [
-    {"guard": None},
-    {"guard": 1e-9},
-    {"guard": 5e-5},
-    {"guard": 5e-5, "guard_scale": "backlog"},
-]
-
-
 RULES = st.builds(
-    lambda age, head: age | head,
-    st.sampled_from(AGES),
+    lambda tau, head: tau | head,
+    st.sampled_from([{}, {"tau": 1}, {"tau": 60}]),
     st.sampled_from([{"reservations": 0}, {"reservations": 1}, {}]),
 )
 

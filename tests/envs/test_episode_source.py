@@ -11,7 +11,7 @@ from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import running, start, waiting
 from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import TRAINING_LOADS, WORKLOAD
+from bfenv.envs.settings import LOADS
 from tests.envs.playing import play, whole
 from tests.envs.vectors import SHORT
 
@@ -86,14 +86,16 @@ def test_trace_option():
 
 
 def test_training():
-    """Training is on several generated traces and loads; validation and test on another seed."""
-    traces = BackfillEnv().batch.source.traces
-    assert len(traces) == 12 and len({trace.hash for trace in traces}) == 12
-    loads = {round(trace.offered_load, 1) for trace in traces}
-    assert loads == set(TRAINING_LOADS)
-    for split in ("validation", "test", "all"):
-        assert BackfillEnv(split=split).batch.source.traces == [bfenv.load_workload(WORKLOAD)]
-    assert bfenv.load_workload(WORKLOAD).hash not in {trace.hash for trace in traces}
+    """Each split of the default workload has the same model and loads, and other seeds."""
+    hashes = {}
+    for split in ("train", "validation", "test"):
+        source = BackfillEnv(split=split).batch.source
+        assert source.splits == [(0, len(trace)) for trace in source.traces]
+        assert sorted(round(trace.offered_load, 1) for trace in source.traces) == sorted(4 * LOADS)
+        hashes[split] = {trace.hash for trace in source.traces}
+        assert len(hashes[split]) == 12
+    everything = {trace.hash for trace in BackfillEnv(split="all").batch.source.traces}
+    assert everything == set.union(*hashes.values()) and len(everything) == 36
     drawn = set()
     env = BackfillEnv(warmup_jobs=0, episode_jobs=5)
     for seed in range(100):

@@ -13,7 +13,7 @@ from bfenv.analysis.formatting import duration, ratio, slowdown
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
-from bfenv.envs.settings import WORKLOAD
+from bfenv.envs.episode_source import default_workload
 from bfenv.evaluation.agent_scores import REFERENCES, evaluate_agent, workload_of
 from bfenv.evaluation.cases import short_length
 from bfenv.evaluation.episodes import RANDOM
@@ -43,11 +43,11 @@ def write_hub_folder(
     if name.endswith(".zip") or (card := read_card(name)).kind == MODEL:
         raise BfenvError(f"{name}: opening a saved model runs code; share it with huggingface_sb3")
     agent, is_network = SHIPPED + name, card.kind == NETWORK
-    workload = workload or workload_of(agent) or WORKLOAD
+    workload = workload or workload_of(agent) or default_workload("test")[0]
     check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
     length = short_length(load_workload(workload), "test")
     sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, REFERENCE)
-    free = {} if is_network else {"reservations": 0, "guard": None}
+    free = {} if is_network else {"reservations": 0}
     titled = dict(zip((folder.name, "EASY"), sides, strict=True))
     episode = {"split": "test", "episode_jobs": length}
     video = make_video(draw_replay(titled, 0, FRAMES, workload, **episode, **free))

@@ -1,0 +1,51 @@
+"""Learners and their curves: pairs in a small case, and the arithmetic of intervals."""
+
+import numpy as np
+import pytest
+
+from bfenv.core.errors import BfenvError
+
+learn = pytest.importorskip("benchmarks.learn")
+
+pytestmark = [pytest.mark.torch, pytest.mark.compiled]
+
+
+def test_interquartile_mean():
+    """The interquartile mean leaves out a quarter of the values at either end."""
+    assert learn.interquartile_mean(np.array([[9, 1], [2, 3], [100, 4], [5, 6]])) == 4.5
+    assert learn.interquartile_mean(np.full((2, 8), 0.7)) == pytest.approx(0.7)
+
+
+def test_bootstrap_interval():
+    """The interval holds the interquartile mean, and is a point where all runs are equal."""
+    generator = np.random.default_rng(1)
+    scores = generator.lognormal(size=(5, 40))
+    low, high = learn.bootstrap_interval(scores)
+    assert low < learn.interquartile_mean(scores) < high < low + 0.5
+    same = np.tile(scores[:1], (5, 1))
+    assert learn.bootstrap_interval(same) == pytest.approx((learn.interquartile_mean(same),) * 2)
+
+
+def test_points(tmp_path):
+    """Points survive their file, a table has a row for either end, and a picture is drawn."""
+    points = [
+        learn.Point(name, seed, steps, episode, 1.0 + seed + steps, 0.5, 3.0)
+        for name in ("random", "MaskablePPO")
+        for seed in range(2 if name != "random" else 1)
+        for steps in ((0, 8, 16) if name != "random" else (0,))
+        for episode in range(4)
+    ]
+    learn.write_points(tmp_path / "points.csv", points)
+    assert learn.read_points(tmp_path / "points.csv") == points
+    rows = learn.table(points)
+    assert [row[:3] for row in rows] == [
+        ("random", "", "1"),
+        ("MaskablePPO", "", "2"),
+        ("MaskablePPO", "16", "2"),
+    ]
+    assert rows[-1][4:6] == ("17.000", "18.000") and rows[-1][-1] == "100%"
+    learn.draw_curves(points, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(BfenvError, match=r"other\.csv"):
+        learn.read_points(tmp_path / "other.csv")
