@@ -107,7 +107,8 @@ def episodes(
     """Measure how well an environment's episodes tell schedulers apart.
 
     "penalized" is the geometric mean of the penalized slowdowns, and "arithmetic" the arithmetic
-    one. "from random" is the number of paired episodes that tell the scheduler from random actions
+    one. "score" is its logarithm on a scale where random actions have 0 and the best known order 1.
+    "from random" is the number of paired episodes that tell the scheduler from random actions
     at 95 %, on average. "slowdown" is the mean bounded slowdown over EASY's, and "wait" the median
     of the longest waits over EASY's. "starves" is the share of episodes in which a job waits over
     twice EASY's longest wait.

@@ -1,7 +1,7 @@
 """How well episodes tell schedulers apart: penalized slowdowns of the same jobs, with intervals.
 
 All play the same episodes, by the same seeds. Policies act outside the environment, without its
-window; a score and random actions act in it.
+window; random actions act in it.
 """
 
 import math
@@ -16,7 +16,6 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.durations import MINUTE
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown, penalized
-from bfenv.envs.features import JOB_ESTIMATE, JOB_SIZE, LOG_LONGEST
 from bfenv.envs.settings import EnvSettings, Workloads
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
@@ -27,7 +26,6 @@ POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "easy-saf": "easy-saf", BEST
 RIVALS = ("random", "easy-saf")  # every scheduler is compared with these
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
-SMALLEST = 1e-9  # below any share of a machine
 Choose = Callable[[Any, np.ndarray], np.ndarray]  # of observations and masks
 
 
@@ -41,7 +39,10 @@ class Outcome(NamedTuple):
     seconds: float  # an episode takes
 
     def row(self, outcomes: "Sequence[Outcome]") -> tuple[str, ...]:
-        """Return the cells of a table: its results, and how many episodes tell it from RIVALS."""
+        """Return the cells of a table: its results, and how many episodes tell it from RIVALS.
+
+        The score is 0 for random actions and 1 for BEST, on a logarithmic scale.
+        """
         logs = np.log(self.measure)
         half = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs))
         low, mean, high = np.exp(logs.mean() + half * np.array([-1, 0, 1]))
@@ -50,8 +51,10 @@ class Outcome(NamedTuple):
             "" if self.name == name else f"{episodes_to_tell(logs - rivals[name]):.1f}"
             for name in RIVALS
         )
+        worst, best = (rivals[name].mean() for name in ("random", BEST))
         return (
             self.name,
+            f"{(worst - logs.mean()) / (worst - best):.2f}",
             f"{mean:.3f}",
             f"{low:.3f} to {high:.3f}",
             f"{self.measure.mean():.3f}",
@@ -64,7 +67,7 @@ class Outcome(NamedTuple):
 
 
 COLUMNS = (
-    "scheduler", "penalized", "95 %", "arithmetic", *(f"from {name}" for name in RIVALS),
+    "scheduler", "score", "penalized", "95 %", "arithmetic", *(f"from {name}" for name in RIVALS),
     "slowdown", "wait", "starves", "seconds",
 )  # fmt: skip
 
@@ -90,19 +93,9 @@ def score_episodes(
     envs = BackfillVectorEnv(count, workload, **settings)
     outcomes = [
         play_at_random(envs),
-        play_outcome(envs, "a score of two weights", _by_score),
         *(follow(envs, name, policy) for name, policy in by_name.items()),
     ]
     return sorted(outcomes, key=lambda outcome: -float(np.log(outcome.measure).mean()))
-
-
-def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
-    """Name the legal job of the lowest log(estimate) + 1.5 log(size)."""
-    queue = seen["queue"].astype(np.float64)
-    log_size = np.log(np.maximum(queue[:, :, JOB_SIZE], SMALLEST))
-    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 1.5 * log_size
-    actions: np.ndarray = np.where(mask[:, :-1], value, np.inf).argmin(axis=1)
-    return np.where(mask[:, :-1].any(axis=1), actions, mask.shape[1] - 1)
 
 
 def play_at_random(envs: BackfillVectorEnv) -> Outcome:

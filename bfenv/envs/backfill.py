@@ -97,12 +97,13 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
       `tau`)). EASY schedules the same jobs from the same machine (conservative backfilling does if
       jobs have requested start times), and E is its longest wait, at least an hour. The rewards add
       up to minus the root of the penalized slowdown, by which boards rank: -1 for EASY.
+    * "penalized_product": the same without the root.
     * "log_ratio": log(sum of bounded slowdowns / EASY's), where a job to come has 1. The rewards
       add up to minus this: 0 for EASY.
     * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.
     * "wait": the sum of waits in seconds, divided by the number of jobs.
 
-    The first two are divided by EASY's score, which depends on runtimes that are not known yet.
+    The first three contain EASY's score, which depends on runtimes that are not known yet.
 
     You can also give a function `reward(before, after) -> float` of two
     `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the

@@ -86,17 +86,23 @@ def root_of_penalized(before: Totals, after: Totals) -> Number:
 
     Jobs that are not submitted yet count for nothing, so the first reward tells nothing of them.
     """
-    return _root_of_penalized(before) - _root_of_penalized(after)
+    return np.sqrt(_penalized(before)) - np.sqrt(_penalized(after))
 
 
-def _root_of_penalized(totals: Totals) -> Number:
+def penalized_product(before: Totals, after: Totals) -> Number:
+    """Return minus the growth of the penalized slowdown itself, waits so far included."""
+    return _penalized(before) - _penalized(after)
+
+
+def _penalized(totals: Totals) -> Number:
     ratio = totals.bounded_slowdown / totals.reference_slowdown
-    return np.sqrt(penalized(ratio, totals.longest_wait, totals.reference_longest_wait))
+    return penalized(ratio, totals.longest_wait, totals.reference_longest_wait)
 
 
 REWARDS = {
-    "log_ratio": log_ratio,
     "penalized": root_of_penalized,
+    "penalized_product": penalized_product,
+    "log_ratio": log_ratio,
     "bounded_slowdown": bounded_slowdown,
     "wait": wait,
 }

@@ -123,7 +123,9 @@ class EnvSettings(TypedDict, total=False):
     reward: Annotated[
         str | Reward,
         Setting(
-            "penalized", 'this, "log_ratio", "bounded_slowdown", "wait" or your own, see Rewards.'
+            "penalized",
+            'this, "penalized_product", "log_ratio", "bounded_slowdown", "wait" or your own, see '
+            "Rewards.",
         ),
     ]
     tau: Annotated[

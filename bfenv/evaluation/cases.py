@@ -124,7 +124,7 @@ class Episodes:
         """What is loaded by name, with its options."""
         if isinstance(self.workload, str):
             return [(self.workload, {})]
-        if isinstance(self.workload, Trace):
+        if self.workload is None or isinstance(self.workload, Trace):
             return []
         return [(name, {}) for name in self.workload if isinstance(name, str)]
 

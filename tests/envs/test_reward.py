@@ -9,6 +9,7 @@ import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.core.errors import BfenvError
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import SETTINGS
 from tests.envs.playing import play, whole
 
 
@@ -47,10 +48,12 @@ def test_log_ratio():
             assert ratio == pytest.approx(1)
 
 
+@pytest.mark.parametrize("reward", ["penalized", "penalized_product"])
 @pytest.mark.parametrize("policy", ["easy", "easy-saf"])
-def test_penalized(policy):
-    """The default reward adds up to minus the root of the penalized slowdown."""
-    options = {"episode_jobs": 64, "warmup_jobs": 64}
+def test_penalized(policy, reward):
+    """The rewards add up to minus the penalized slowdown, or by default to minus its root."""
+    assert SETTINGS["reward"].default == "penalized"
+    options = {"episode_jobs": 64, "warmup_jobs": 64, "reward": reward}
     env = BackfillEnv(window=512, idle="allowed", reservations=0, **options)
     longer = 0
     for seed in range(4):
@@ -60,7 +63,8 @@ def test_penalized(policy):
         usual = max(metrics["reference_longest_wait"], 3600)
         excess = max(1, metrics["longest_wait"] / usual)
         longer += excess > 1
-        assert sum(rewards) == pytest.approx(-math.sqrt(ratio * excess), abs=1e-9)
+        total = ratio * excess if reward == "penalized_product" else math.sqrt(ratio * excess)
+        assert sum(rewards) == pytest.approx(-total, abs=1e-9)
     assert longer == 0 if policy == "easy" else longer > 0
 
 
