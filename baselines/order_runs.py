@@ -69,8 +69,12 @@ def run_orders(
     first = check_integer("first", first, 0, len(trace) - 1)
     last = check_integer("last", len(trace) if last is None else last, first + 1, len(trace))
     results = np.empty((len(variants), len(METRICS)))
-    own = slice(first, last)
-    size, runtime, submit = trace.jobs.size[own], trace.runtime[own], trace.jobs.submit[own]
+    job_range = slice(first, last)
+    size, runtime, submit = (
+        trace.jobs.size[job_range],
+        trace.runtime[job_range],
+        trace.jobs.submit[job_range],
+    )
     for variant, result in zip(variants, results, strict=True):
         given = {"order": variant} if isinstance(variant, str) else dict(variant)
         try:
@@ -78,9 +82,9 @@ def run_orders(
         except TypeError as error:
             raise PolicyError(f"not options of easy: {error}") from None
         schedule = simulate(trace, policy, seed)
-        wait, tried = schedule.wait[own], schedule.trial_end[own] >= 0
-        trials = np.where(tried, schedule.trial_end[own] - schedule.trial_start[own], 0)
-        makespan = int(schedule.end[own].max() - submit[0])
+        wait, tried = schedule.wait[job_range], schedule.trial_end[job_range] >= 0
+        trials = np.where(tried, schedule.trial_end[job_range] - schedule.trial_start[job_range], 0)
+        makespan = int(schedule.end[job_range].max() - submit[0])
         busy = float(size @ (runtime + trials))
         result[:] = (
             bounded_slowdown(wait, runtime).mean(),

@@ -117,8 +117,10 @@ def policy(
     if function is None:
         return partial(policy, **options)
     made = make_policy(function, **options)
-    known = _listed(made.name)
-    if known is not None and not (made.name in _registered and place_of(known) == place_of(made)):
+    namesake = _listed(made.name)
+    if namesake is not None and not (
+        made.name in _registered and place_of(namesake) == place_of(made)
+    ):
         raise PolicyError(f"another policy has the name {made.name!r}; pass name=...")
     _registered[made.name] = made
     return made
@@ -148,9 +150,9 @@ def _listed(name: str) -> Policy | None:
 @cache
 def own_policies() -> Mapping[str, Policy]:
     """Return the baselines and the policies of bfenv's installed distributions, by name."""
-    found = {name: _of_distribution(name) for name in ELSEWHERE}
+    offered = {name: _of_distribution(name) for name in ELSEWHERE}
     return MappingProxyType(
-        {**ALL, **{name: policy for name, policy in found.items() if policy is not None}}
+        {**ALL, **{name: policy for name, policy in offered.items() if policy is not None}}
     )
 
 
@@ -223,8 +225,8 @@ def find_competitor(competitor: str | Policy | Competitor | Callable[..., Any]) 
         >>> find_competitor("easy").kind
         'policy'
     """
-    found = _find(competitor)
-    return PolicyCompetitor(found) if isinstance(found, Policy) else found
+    target = _find(competitor)
+    return PolicyCompetitor(target) if isinstance(target, Policy) else target
 
 
 def _find(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy | Competitor:
@@ -240,51 +242,51 @@ def _find(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy | Co
     name, options = parse_name(policy, PolicyError)
     if options or policy.rstrip().endswith(")"):
         return _from_family(policy, name, options)
-    prefix, colon, rest = name.partition(":")
+    prefix, colon, argument = name.partition(":")
     if colon and prefix in offers(GROUP):
-        found = _installed(prefix)(rest)
-        if isinstance(found, Policy | Competitor):
-            return found
+        target = _installed(prefix)(argument)
+        if isinstance(target, Policy | Competitor):
+            return target
     else:
-        found = import_object(name, PolicyError) if colon else _named(name)
-    if isinstance(found, Policy | Competitor):
-        return _renamed(found, name) if colon else found
+        target = import_object(name, PolicyError) if colon else _named(name)
+    if isinstance(target, Policy | Competitor):
+        return _renamed(target, name) if colon else target
     if colon and prefix not in offers(GROUP):
-        return make_policy(found, name=name)
-    if _has_defaults(found):
+        return make_policy(target, name=name)
+    if _has_defaults(target):
         return _from_family(policy, name, {})
-    example = next(iter(inspect.signature(found).parameters))
+    example = next(iter(inspect.signature(target).parameters))
     raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")
 
 
-def _renamed(found: Policy | Competitor, name: str) -> Policy | Competitor:
+def _renamed(competitor: Policy | Competitor, name: str) -> Policy | Competitor:
     """Return a policy or a competitor under the name by which it was found."""
-    if isinstance(found, Policy):
-        return replace(found, name=name)
-    renamed = copy.copy(found)
+    if isinstance(competitor, Policy):
+        return replace(competitor, name=name)
+    renamed = copy.copy(competitor)
     object.__setattr__(renamed, "name", name)  # it may be frozen
     return renamed
 
 
 def _named(name: str) -> Any:
     """Return the family or the installed policy of a name."""
-    found = FAMILIES.get(name) or _installed(name)
+    entry = FAMILIES.get(name) or _installed(name)
     module = name.removesuffix(".py")
-    if found is None and os.path.isfile(f"{module}.py"):
+    if entry is None and os.path.isfile(f"{module}.py"):
         raise PolicyError(f"unknown policy {name!r}; {module}.py is here: write {module}:OBJECT")
-    if found is None:
+    if entry is None:
         raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *offers(GROUP), *ELSEWHERE})
-    return found
+    return entry
 
 
 def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Policy | Competitor:
     """Return the policy that a family makes of options as they were written."""
     if name not in {**FAMILIES, **offers(GROUP)} and _listed(name) is not None:
-        known = ", ".join([*FAMILIES, *offers(GROUP)])
-        raise PolicyError(f"{name} has no options; the names with options are {known}")
-    prefix, colon, rest = name.partition(":")
+        names = ", ".join([*FAMILIES, *offers(GROUP)])
+        raise PolicyError(f"{name} has no options; the names with options are {names}")
+    prefix, colon, argument = name.partition(":")
     if colon and prefix in offers(GROUP):
-        family = _installed(prefix)(rest)
+        family = _installed(prefix)(argument)
         if isinstance(family, Policy | Competitor):
             raise PolicyError(f"{name} has no options")
     else:

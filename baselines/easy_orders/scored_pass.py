@@ -254,7 +254,7 @@ def new_memory(
     queue = new_scores(orders[0].formula if scored[0] else None, jobs, selects)
     backfill = new_scores(orders[1].formula if scored[1] else None, jobs)
     belief = new_scores(options.backfill_estimate, jobs)
-    programs = [each.program for each in (queue, backfill, belief)]
+    programs = [scores.program for scores in (queue, backfill, belief)]
     history = h.new_user_history(jobs)
     if uses_random(options):
         rankings = zip((easy.queue, easy.backfill), orders, strict=True)

@@ -111,5 +111,5 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.dot(a, b)) / norm if norm else float("nan")
 
 
-def _ratio(own: float, real: float) -> float:
-    return float(own / real) if real else float("nan")
+def _ratio(simulated: float, logged: float) -> float:
+    return float(simulated / logged) if logged else float("nan")

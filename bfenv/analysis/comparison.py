@@ -24,11 +24,11 @@ def check_comparable(schedule: Schedule, reference: Schedule) -> None:
     Raises:
         BfenvError: If they are not.
     """
-    one, other = schedule.trace, reference.trace
-    if one is not other and one.hash != other.hash:
+    trace, reference_trace = schedule.trace, reference.trace
+    if trace is not reference_trace and trace.hash != reference_trace.hash:
         raise BfenvError(
-            f"{schedule.policy} on {one.name} cannot be compared with {reference.policy} on "
-            f"{other.name}: the jobs differ"
+            f"{schedule.policy} on {trace.name} cannot be compared with {reference.policy} on "
+            f"{reference_trace.name}: the jobs differ"
         )
 
 
@@ -46,8 +46,10 @@ def slowdown_ratio(
         Above 0 if the schedule is better, below 0 if the reference is. The sign changes when the
         two are exchanged. NaN if no job counts.
     """
-    own, other = slowdown(schedule)[members], slowdown(reference)[members]
-    return float(_ratio(own.mean(), other.mean())) if len(own) else math.nan
+    slowdowns, reference_slowdowns = slowdown(schedule)[members], slowdown(reference)[members]
+    return (
+        float(_ratio(slowdowns.mean(), reference_slowdowns.mean())) if len(slowdowns) else math.nan
+    )
 
 
 def slowdown_ratios(
@@ -67,8 +69,8 @@ def slowdown_ratios(
     """
     complete = len(schedule.trace) // batch
     means = [
-        slowdown(one)[: complete * batch].reshape(complete, batch).mean(axis=1)
-        for one in (schedule, reference)
+        slowdown(run)[: complete * batch].reshape(complete, batch).mean(axis=1)
+        for run in (schedule, reference)
     ]
     return schedule.trace.jobs.submit[: complete * batch : batch], _ratio(*means)
 
@@ -80,10 +82,10 @@ def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
         A ratio above `STARVES` is called starvation. It is 1 if no job waits in either schedule,
         and infinite if none waits in the reference only.
     """
-    own, other = int(schedule.wait.max()), int(reference.wait.max())
-    if other == 0:
-        return 1.0 if own == 0 else math.inf
-    return own / other
+    longest, reference_longest = int(schedule.wait.max()), int(reference.wait.max())
+    if reference_longest == 0:
+        return 1.0 if longest == 0 else math.inf
+    return longest / reference_longest
 
 
 def starves(longest_wait: float, easy_longest_wait: float) -> bool:
@@ -116,8 +118,8 @@ def penalized_slowdown(schedule: Schedule, reference: Schedule) -> float:
         (1.0, 0.44)
     """
     check_comparable(schedule, reference)
-    means = (float(bounded_slowdown(one).mean()) for one in (schedule, reference))
-    longest = (int(one.wait.max()) for one in (schedule, reference))
+    means = (float(bounded_slowdown(run).mean()) for run in (schedule, reference))
+    longest = (int(run.wait.max()) for run in (schedule, reference))
     mean, usual_mean = means
     return float(penalized(mean / usual_mean, *longest))
 
@@ -152,6 +154,6 @@ def differences(schedule: Schedule, reference: Schedule, tau: int = TAU) -> dict
     }
 
 
-def _ratio(own: Any, other: Any) -> Any:
+def _ratio(mean: Any, reference_mean: Any) -> Any:
     """Return the slowdown ratio of means, or of arrays of them."""
-    return (other - own) / np.minimum(other, own)
+    return (reference_mean - mean) / np.minimum(reference_mean, mean)

@@ -245,9 +245,9 @@ def geometric_mean_ratio(x: np.ndarray, y: np.ndarray, **options: Any) -> Interv
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if x.shape != y.shape or not (np.all(x > 0) and np.all(y > 0)):
         raise BfenvError("ratios need positive scores in pairs")
-    found = bootstrap(np.log(x / y), mean, **options)
-    low, high = float(np.exp(found.low)), float(np.exp(found.high))
-    return Interval(float(np.exp(found.value)), low, high, found.batches)
+    interval = bootstrap(np.log(x / y), mean, **options)
+    low, high = float(np.exp(interval.low)), float(np.exp(interval.high))
+    return Interval(float(np.exp(interval.value)), low, high, interval.batches)
 
 
 def probability_of_improvement(x: np.ndarray, y: np.ndarray, *, paired: bool = False) -> float:

@@ -56,14 +56,14 @@ def reservation_metrics(schedule: Schedule) -> dict[str, float]:
         over all jobs with a requested start time, NaN if there are none.
     """
     delays = reservation_delays(schedule)
-    known = len(delays) > 0
+    any_delays = len(delays) > 0
     return {
         "reservations": float(len(delays)),
         "missed_reservations": float((delays > 0).sum()),
-        "mean_reservation_delay": float(delays.mean()) if known else math.nan,
-        "p95_reservation_delay": float(np.percentile(delays, 95)) if known else math.nan,
-        "p99_reservation_delay": float(np.percentile(delays, 99)) if known else math.nan,
-        "max_reservation_delay": float(delays.max()) if known else math.nan,
+        "mean_reservation_delay": float(delays.mean()) if any_delays else math.nan,
+        "p95_reservation_delay": float(np.percentile(delays, 95)) if any_delays else math.nan,
+        "p99_reservation_delay": float(np.percentile(delays, 99)) if any_delays else math.nan,
+        "max_reservation_delay": float(delays.max()) if any_delays else math.nan,
     }
 
 
@@ -94,9 +94,9 @@ def guarantee_metrics(schedule: Schedule) -> dict[str, float]:
         of the jobs exceeds. NaN if no job has a guarantee and waits.
     """
     ratios = guarantee_ratios(schedule)
-    known = len(ratios) > 0
+    any_ratios = len(ratios) > 0
     return {
-        "mean_guarantee_ratio": float(ratios.mean()) if known else math.nan,
-        "median_guarantee_ratio": float(np.median(ratios)) if known else math.nan,
-        "p80_guarantee_ratio": float(np.percentile(ratios, 80)) if known else math.nan,
+        "mean_guarantee_ratio": float(ratios.mean()) if any_ratios else math.nan,
+        "median_guarantee_ratio": float(np.median(ratios)) if any_ratios else math.nan,
+        "p80_guarantee_ratio": float(np.percentile(ratios, 80)) if any_ratios else math.nan,
     }

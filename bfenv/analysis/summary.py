@@ -145,9 +145,9 @@ def summarize(
         >>> sorted(summarize(easy, reference=fcfs))
         ['classes', 'curves', 'metrics', 'versus']
     """
-    for other in (reference, fcfs):
-        if other is not None:
-            cmp.check_comparable(schedule, other)
+    for baseline in (reference, fcfs):
+        if baseline is not None:
+            cmp.check_comparable(schedule, baseline)
     numbers = (
         metrics(schedule, reference, tau=tau)
         | {
@@ -202,12 +202,12 @@ def backfill_metrics(schedule: Schedule) -> dict[str, float]:
         these that delay the head, NaN if no job is backfilled. "stolen_time_per_delayed_head" is in
         seconds, see `Backfills.stolen_per_delayed_head`.
     """
-    found = find_backfills(schedule)
-    count = int(found.backfilled.sum())
+    backfills = find_backfills(schedule)
+    count = int(backfills.backfilled.sum())
     return {
-        "backfilled": count / len(found.backfilled),
-        "wild_backfills": int(found.wild.sum()) / count if count else math.nan,
-        "stolen_time_per_delayed_head": found.stolen_per_delayed_head,
+        "backfilled": count / len(backfills.backfilled),
+        "wild_backfills": int(backfills.wild.sum()) / count if count else math.nan,
+        "stolen_time_per_delayed_head": backfills.stolen_per_delayed_head,
     }
 
 

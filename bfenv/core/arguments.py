@@ -65,8 +65,8 @@ def check_choice(
             continue
         if isinstance(value, type(choice)) and value == choice:
             return
-    known = ", ".join(map(repr, choices))
-    raise error(f"{name} must be one of {known}; got {shown(value)}")
+    expected = ", ".join(map(repr, choices))
+    raise error(f"{name} must be one of {expected}; got {shown(value)}")
 
 
 def _as_float(value: Any) -> float:

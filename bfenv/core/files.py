@@ -159,13 +159,15 @@ def load_arrays(
         if most is None:
             most = max(HARMLESS, RATIO * len(data))
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            known = [name for name in archive.namelist() if name.endswith(SUFFIX)]
-            known = [name for name in known if names is None or name.removesuffix(SUFFIX) in names]
-            if sum(archive.getinfo(name).file_size for name in known) > most:
+            members = [name for name in archive.namelist() if name.endswith(SUFFIX)]
+            members = [
+                name for name in members if names is None or name.removesuffix(SUFFIX) in names
+            ]
+            if sum(archive.getinfo(name).file_size for name in members) > most:
                 raise ValueError(f"it unpacks to more than {most:,} bytes")
-            if any(archive.getinfo(name).compress_type not in PACKED for name in known):
+            if any(archive.getinfo(name).compress_type not in PACKED for name in members):
                 raise ValueError("it is packed in another way than numpy's files")
-            return {name.removesuffix(SUFFIX): _read_array(archive, name) for name in known}
+            return {name.removesuffix(SUFFIX): _read_array(archive, name) for name in members}
     except OSError:
         raise
     except BfenvError as error:

@@ -197,16 +197,20 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     """
     module, name = split_object_name(text, error)
     try:
-        found = import_module(module)
+        imported = import_module(module)
     except (Exception, SystemExit) as cause:  # a module may raise anything when it is imported
         reason = " ".join(f"{type(cause).__name__}: {cause}".split())
         raise error(f"{text}: cannot import {module!r}: {reason}") from cause
     try:
-        return operator.attrgetter(name)(found)
+        return operator.attrgetter(name)(imported)
     except AttributeError as cause:
-        own = [each for each, value in vars(found).items() if _is_of(each, value, module)]
-        contents = f"it has {listed(own)}" if own else "it defines nothing"
-        raise error(f"{text}: {cause}; {suggest(name, own) or contents}") from cause
+        names = [
+            attribute
+            for attribute, value in vars(imported).items()
+            if _is_of(attribute, value, module)
+        ]
+        contents = f"it has {listed(names)}" if names else "it defines nothing"
+        raise error(f"{text}: {cause}; {suggest(name, names) or contents}") from cause
 
 
 def _is_of(name: str, value: Any, module: str) -> bool:

@@ -63,18 +63,22 @@ def read_partitions(text: str) -> Partitions:
         if match is None or match[1] in sizes or match[1] in same:
             what = "is not like cpu=512, long=cpu or debug&cpu" if match is None else "comes twice"
             raise WorkloadError(f"partitions: {item[:40]!r} {what}")
-        name, value, other = match.groups()
-        if other is not None:
-            shared.append((name, other))
+        name, value, partner = match.groups()
+        if partner is not None:
+            shared.append((name, partner))
         elif value.isdecimal():
             sizes[name] = int(value)
         else:
             same[name] = value
-    for name, other in same.items():
-        if other not in sizes:
-            raise WorkloadError(f"partitions: {name}={other}, but {other} has no size")
+    for name, original in same.items():
+        if original not in sizes:
+            raise WorkloadError(f"partitions: {name}={original}, but {original} has no size")
     machines = tuple(
-        Machine(name, size, frozenset([name, *(one for one, on in same.items() if on == name)]))
+        Machine(
+            name,
+            size,
+            frozenset([name, *(alias for alias, original in same.items() if original == name)]),
+        )
         for name, size in sizes.items()
     )
     if not items or any(machine.processors < 1 for machine in machines):
@@ -119,10 +123,10 @@ def with_partitions(trace: Trace, text: str) -> Trace:
             or larger than its machine.
     """
     header = [line for line in trace.header if SIZES.fullmatch(line) is None]
-    found = replace(trace, header=(*header, f"{SIZES_LABEL}: {text}"))
-    if not (partitions := partitions_of(found)).shared:
-        machine_of_jobs(found, partitions)
-    return found
+    marked_trace = replace(trace, header=(*header, f"{SIZES_LABEL}: {text}"))
+    if not (partitions := partitions_of(marked_trace)).shared:
+        machine_of_jobs(marked_trace, partitions)
+    return marked_trace
 
 
 def machine_of_jobs(trace: Trace, partitions: Partitions) -> np.ndarray:
@@ -214,9 +218,9 @@ def check_apart(trace: Trace, policy: str) -> None:
     Raises PolicyError that names the policy, which does not know partitions.
     """
     if shared := partitions_of(trace).shared:
-        name, other = shared[0]
+        name, second = shared[0]
         raise PolicyError(
-            f"{policy} knows no partitions, and {name} and {other} of {trace.name} have nodes in "
+            f"{policy} knows no partitions, and {name} and {second} of {trace.name} have nodes in "
             "common; a policy that knows them is slurm(conf=slurm.conf)"
         )
 

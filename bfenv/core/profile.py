@@ -181,8 +181,8 @@ def _count_earlier(profile, begin, time):
 def step_from_guess(profile, time, guess):
     """Return what `step_from` does, at once where it is a few steps from `guess`."""
     begin, last = max(guess - NEAR, 0), 2 * NEAR - 1
-    known = begin + last < profile.steps[0]
-    if not known or profile.time[begin] >= time or profile.time[begin + last] < time:
+    is_near = begin + last < profile.steps[0]
+    if not is_near or profile.time[begin] >= time or profile.time[begin + last] < time:
         return step_from(profile, time)
     begin += NEAR * int(profile.time[begin + NEAR - 1] < time)
     return _count_earlier(profile, begin, time)

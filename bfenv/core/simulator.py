@@ -56,19 +56,19 @@ def simulate(
         run_passes(policy, cluster, jobs, truth, memory)
     except ValueError as error:
         raise_illegal_start(error, cluster, jobs, policy.name)
-    own = slice(len(trace))  # without the outages
-    lost = np.flatnonzero(cluster.end[own] < 0)
+    job_range = slice(len(trace))  # without the outages
+    lost = np.flatnonzero(cluster.end[job_range] < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
-    tried = cluster.trial_end[own] >= 0
+    tried = cluster.trial_end[job_range] >= 0
     return Schedule(
         trace,
         policy.name,
         seed,
-        cluster.start[own],
-        cluster.end[own],
-        np.where(tried, cluster.trial_start[own], -1),
-        np.where(tried, cluster.trial_end[own], -1),
+        cluster.start[job_range],
+        cluster.end[job_range],
+        np.where(tried, cluster.trial_start[job_range], -1),
+        np.where(tried, cluster.trial_end[job_range], -1),
         policy.records(memory),
     )
 

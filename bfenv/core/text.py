@@ -27,12 +27,12 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
-def counted(count: int, one: str, more: str | None = None) -> str:
+def counted(count: int, noun: str, plural: str | None = None) -> str:
     """Return a number of things, like "1 run" or "1,200 runs".
 
-    `more` is the plural of `one`. By default, it ends in s.
+    By default, the plural ends in s.
     """
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -41,17 +41,17 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f"{name:.{LONGEST}}" for name in names[:MOST_NAMES]) + more
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean ...?" with the nearest of the known names; "" if none is near."""
-    known = list(known)
-    parts = [other for other in known if name and name.lower() in other.lower()]
+def suggest(name: str, names: Iterable[str]) -> str:
+    """Return "did you mean ...?" with the nearest of the names; "" if none is near."""
+    names = list(names)
+    parts = [candidate for candidate in names if name and name.lower() in candidate.lower()]
     if len(name) > LONGEST:
         return ""
-    near = parts[:3] or difflib.get_close_matches(name, known, cutoff=LIKENESS)
+    near = parts[:3] or difflib.get_close_matches(name, names, cutoff=LIKENESS)
     if not near:  # prefixes such as "agent:" may be left out, or stand before a misspelled name
-        bare = {_bare(other): other for other in known}
+        bare = {_bare(candidate): candidate for candidate in names}
         alike = difflib.get_close_matches(_bare(name), bare, cutoff=LIKENESS)
-        near = [bare[each] for each in alike]
+        near = [bare[match] for match in alike]
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

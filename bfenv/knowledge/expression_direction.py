@@ -122,11 +122,11 @@ def _times(goes: int, factor: Range) -> int:
     return _turned(goes) if factor.high <= 0 else UNKNOWN
 
 
-def _both(one: int, other: int) -> int:
+def _both(left: int, right: int) -> int:
     """Return the direction of a sum."""
-    if one == STAYS or one == other:
-        return other
-    return one if other == STAYS else UNKNOWN
+    if left == STAYS or left == right:
+        return right
+    return left if right == STAYS else UNKNOWN
 
 
 def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:

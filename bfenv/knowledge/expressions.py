@@ -142,9 +142,9 @@ def _read_call(node: ast.Call, depth: int) -> Node:
         wanted = "two or more values" if least == 2 else "one value"
         raise _UnknownError(node, f"{name} takes {wanted}, got {len(node.args)}")
     # of several values, each result is an operand of the next
-    result, *others = [_read(argument, depth + len(node.args)) for argument in node.args]
+    result, *operands = [_read(argument, depth + len(node.args)) for argument in node.args]
     if least == 1:
         return Node(operation, (result,))
-    for other in others:
-        result = Node(operation, (result, other))
+    for operand in operands:
+        result = Node(operation, (result, operand))
     return result

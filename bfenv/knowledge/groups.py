@@ -1,8 +1,8 @@
 """Groups of jobs with equal requests, numbered as their first jobs are seen.
 
 A job belongs to the group of two numbers, such as its user and its estimate. Groups of different
-kinds have numbers of their own. All are found through one hash table with chains. The groups stand
-one behind the other, so that the few thousand of a log stay in the processor's cache.
+kinds are numbered separately. All are in one hash table with chains. The groups are stored
+consecutively, so that the few thousand groups of a log stay in the processor's cache.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from bfenv.core.kernel import kernel
 
-NEXT, FIRST, SECOND, NUMBER = range(4)  # columns of Groups.found
+NEXT, FIRST, SECOND, NUMBER = range(4)  # columns of Groups.rows
 KINDS = 3
 FACTORS = 0x9E3779B97F4A7C1, 0xC2B2AE3D27D4EB5  # odd; they spread numbers over the chains
 
@@ -19,8 +19,8 @@ FACTORS = 0x9E3779B97F4A7C1, 0xC2B2AE3D27D4EB5  # odd; they spread numbers over 
 class Groups(NamedTuple):
     """The groups seen so far, and where each chain begins."""
 
-    chain: np.ndarray  # (c,) int64: row of `found` of the first group in each chain; 0 for none
-    found: np.ndarray  # (g + 1, 4) int64: row of the next in the chain, the two numbers, and the
+    chain: np.ndarray  # (c,) int64: index in `rows` of the first group in each chain; 0 for none
+    rows: np.ndarray  # (g + 1, 4) int64: index of the next in the chain, the two numbers, and the
     # group's; in row 0 the number of rows, then the numbers of groups of each kind
 
 
@@ -42,30 +42,30 @@ def group_of(groups, kind, first, second):
     number = find_group(groups, kind, first, second)
     if number > 0:
         return number
-    chain, found = groups.chain, groups.found
+    chain, rows = groups.chain, groups.rows
     first = KINDS * first + kind
     place = _chain_of(chain, first, second)
-    row = found[0, 0] + 1
-    if row == len(found):
+    row = rows[0, 0] + 1
+    if row == len(rows):
         raise ValueError(FULL)
-    found[0, 0] = row
-    found[0, 1 + kind] += 1
-    found[row, NEXT], chain[place] = chain[place], row
-    found[row, FIRST], found[row, SECOND] = first, second
-    found[row, NUMBER] = found[0, 1 + kind]
-    return found[row, NUMBER]
+    rows[0, 0] = row
+    rows[0, 1 + kind] += 1
+    rows[row, NEXT], chain[place] = chain[place], row
+    rows[row, FIRST], rows[row, SECOND] = first, second
+    rows[row, NUMBER] = rows[0, 1 + kind]
+    return rows[row, NUMBER]
 
 
 @kernel
 def find_group(groups, kind, first, second):
     """Return the number of the group of two integers; 0 for a group that is new."""
-    chain, found = groups.chain, groups.found
+    chain, rows = groups.chain, groups.rows
     first = KINDS * first + kind
     row = chain[_chain_of(chain, first, second)]
     while row > 0:
-        if found[row, FIRST] == first and found[row, SECOND] == second:
-            return found[row, NUMBER]
-        row = found[row, NEXT]
+        if rows[row, FIRST] == first and rows[row, SECOND] == second:
+            return rows[row, NUMBER]
+        row = rows[row, NEXT]
     return 0
 
 

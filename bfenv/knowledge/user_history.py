@@ -253,7 +253,7 @@ def likely_runtime(history, jobs, job):
 def quantity(history, cluster, jobs, job, which):
     """Return one of QUANTITIES of a waiting job, as a float."""
     user, estimate = jobs.user[job], float(jobs.estimate[job])
-    known = user >= 0 and history.ended[user] > 0
+    has_history = user >= 0 and history.ended[user] > 0
     wait = float(now(cluster) - jobs.submit[job])
     if which == ESTIMATE:
         return estimate
@@ -291,10 +291,10 @@ def quantity(history, cluster, jobs, job, which):
     if which == USER_ENDED:
         return float(history.ended[user]) if user >= 0 else 0.0
     if which == ACCURACY:
-        return history.accuracy[user] / history.ended[user] if known else 1.0
+        return history.accuracy[user] / history.ended[user] if has_history else 1.0
     if which == LIKELY_RUNTIME:
         return likely_runtime(history, jobs, job)
-    if not known:
+    if not has_history:
         return estimate
     if which == USER_RUNTIME:
         return history.ended[user] / history.inverse[user]

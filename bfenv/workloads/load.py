@@ -105,9 +105,9 @@ def find_reader(name: str) -> Callable[..., Trace]:
     """
     if name == SWF:
         return read_swf
-    known = [SWF, *dict.fromkeys((*SITE_READERS, *offers("bfenv.readers")))]
-    if name not in known:
-        raise UnknownNameError("reader", name, known)
+    readers = [SWF, *dict.fromkeys((*SITE_READERS, *offers("bfenv.readers")))]
+    if name not in readers:
+        raise UnknownNameError("reader", name, readers)
     reader: Callable[..., Trace] = load_offer(
         "bfenv.readers", name, "site" if name in SITE_READERS else "", f"the reader {name}"
     )
@@ -167,13 +167,15 @@ def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[So
             status = path.stat()
             version = status.st_ino, status.st_mtime_ns, status.st_size
             source = source._replace(path=path, version=version)
-    own = options_of(source.make)
-    known = own | {o: p for o, p in options_of(transformed).items() if o not in own}
-    options = convert_options(name, known, options)
-    making = {option: value for option, value in options.items() if option in own}
+    source_options = options_of(source.make)
+    parameters = source_options | {
+        o: p for o, p in options_of(transformed).items() if o not in source_options
+    }
+    options = convert_options(name, parameters, options)
+    making = {option: value for option, value in options.items() if option in source_options}
     if is_carried:
         source = source._replace(carried=_carried.get()[name, tuple(making.items())])
-    steps = {option: value for option, value in options.items() if option not in own}
+    steps = {option: value for option, value in options.items() if option not in source_options}
     if is_random(**steps):
         steps["seed"] = options.get("seed", 0)
     else:

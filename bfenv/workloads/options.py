@@ -33,11 +33,15 @@ EXPECTED: dict[Any, str] = {
 def options_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Return the parameters of a function that have a default, by name."""
     parameters = inspect.signature(function).parameters
-    return {name: one for name, one in parameters.items() if one.default is not one.empty}
+    return {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.default is not parameter.empty
+    }
 
 
 def convert_options(
-    owner: str, known: Mapping[str, inspect.Parameter], options: Mapping[str, Any]
+    owner: str, parameters: Mapping[str, inspect.Parameter], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Convert options by the annotations of the parameters of their names.
 
@@ -48,10 +52,10 @@ def convert_options(
     """
     converted = {}
     for option, value in sorted(options.items()):
-        if option not in known:
-            hint = suggest(option, known) or f"it has {', '.join(known)}"
+        if option not in parameters:
+            hint = suggest(option, parameters) or f"it has {', '.join(parameters)}"
             raise WorkloadError(f"{owner} has no option {option!r}; {hint}")
-        kind = known[option].annotation
+        kind = parameters[option].annotation
         kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         try:
             value = _convert(kinds, value)
@@ -60,7 +64,7 @@ def convert_options(
             raise WorkloadError(
                 f"{owner}: {option} must be {expected}, got {value!r:.60}"
             ) from None
-        if value != known[option].default:
+        if value != parameters[option].default:
             converted[option] = value
     return converted
 

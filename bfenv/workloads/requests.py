@@ -221,12 +221,12 @@ RANDOM = {"uniform-zotkin", "uniform-tsafrir", "phi", "tsafrir"}  # models that 
 
 def _check_parameters(trace: Trace, model: str, parameters: dict[str, float]) -> None:
     """Check the names of a model's parameters, and that their values are numbers."""
-    known = dict(list(inspect.signature(MODELS[model]).parameters.items())[2:])
+    model_parameters = dict(list(inspect.signature(MODELS[model]).parameters.items())[2:])
     for name, value in parameters.items():
-        if name not in known:
-            takes = ", ".join(known) or "no parameters"
+        if name not in model_parameters:
+            takes = ", ".join(model_parameters) or "no parameters"
             raise WorkloadError(f"{trace.name}: estimates={model} takes {takes}; got {name}")
         check_number(f"{trace.name}: {name}", value, error=WorkloadError)
-    for name, parameter in known.items():
+    for name, parameter in model_parameters.items():
         if parameter.default is parameter.empty and name not in parameters:
             raise WorkloadError(f"{trace.name}: estimates={model} needs {name}")

@@ -188,12 +188,12 @@ def test_questions_fill_no_table():
     """Samples of a job with ever new estimates leave the history as it was."""
     trace = bfenv.make_trace([0, 0], [1, 1], [3, 3], 2, estimate=[4, 4], user=[0, 0])
     history = rs.new_runtime_history(trace.jobs)
-    before = history.groups.found.copy()
+    before = history.groups.rows.copy()
     for estimate in range(10, 20):
         jobs = trace.jobs._replace(estimate=np.full(2, estimate))
         samples = rs.sample_runtimes(history, jobs, [0], [0], np.random.default_rng(0), 3)
         assert ((samples > 0) & (samples <= estimate)).all()
-    assert np.array_equal(history.groups.found, before)
+    assert np.array_equal(history.groups.rows, before)
 
 
 def test_a_full_table():

@@ -83,19 +83,19 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
             len(ratios) * len(scenes), 1, sharex=True, height_ratios=ratios * len(scenes),
             squeeze=False,
         )[:, 0]  # fmt: skip
-        longest = max(1, *(int(one.waiting()[1].max()) for one in scenes))
-        for i, one in enumerate(scenes):
-            own = panels[len(ratios) * i : len(ratios) * (i + 1)]
+        longest = max(1, *(int(view.waiting()[1].max()) for view in scenes))
+        for i, view in enumerate(scenes):
+            rows = panels[len(ratios) * i : len(ratios) * (i + 1)]
             if is_large(scenes):
-                draw_use(own[0], one)
-                draw_largest(own[1], one, scenes)
+                draw_use(rows[0], view)
+                draw_largest(rows[1], view, scenes)
             else:
-                _machine(own[0], one)
-            own[0].set_title(one_line(one.schedule.policy), fontsize=11)
-            own[0].set_title(
-                one.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY
+                _machine(rows[0], view)
+            rows[0].set_title(one_line(view.schedule.policy), fontsize=11)
+            rows[0].set_title(
+                view.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY
             )
-            _queue(own[-1], one, longest)
+            _queue(rows[-1], view, longest)
         trace = schedules[0].trace
         _time_axis(panels[-1], trace, begin, span)
         figure.suptitle(
@@ -106,50 +106,50 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
     return figure
 
 
-def _machine(axes: "Axes", one: Scene) -> None:
+def _machine(axes: "Axes", view: Scene) -> None:
     from matplotlib.patches import Rectangle
 
-    processors = one.schedule.trace.processors
-    thin, hatched = len(one.runs) > 400, []
-    for run in one.runs:
-        left, right = max(run.start, one.begin), min(run.end, one.stop)
-        about = fg.ABOUT + one.describe(run)
+    processors = view.schedule.trace.processors
+    thin, hatched = len(view.runs) > 400, []
+    for run in view.runs:
+        left, right = max(run.start, view.begin), min(run.end, view.stop)
+        about = fg.ABOUT + view.describe(run)
         for first, last in run.spans:
             box = (left, first), right - left, last - first
             colour = "white" if run.trial else COLOURS[run.job % len(COLOURS)]
             axes.add_patch(Rectangle(*box, facecolor=colour, linewidth=0))
-            if one.is_marked(run):
+            if view.is_marked(run):
                 hatched.append((left, right, first, last))
             axes.add_patch(
                 Rectangle(*box, facecolor="#ffffff00", linewidth=0.3 if thin else 0.8,
                           edgecolor=fg.GREY if run.trial else "white",
                           linestyle="--" if run.trial else "-", gid=about)
             )  # fmt: skip
-        _number(axes, one, run, left, right)
-    draw_hatching(axes, hatched, (one.stop - one.begin) / DIAGONALS[0], processors / DIAGONALS[1])
+        _number(axes, view, run, left, right)
+    draw_hatching(axes, hatched, (view.stop - view.begin) / DIAGONALS[0], processors / DIAGONALS[1])
     axes.set(ylim=(processors, 0), ylabel="processor")
     axes.locator_params(axis="y", integer=True)
     axes.grid(False)
     axes.tick_params(bottom=False)
 
 
-def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> None:
+def _number(axes: "Axes", view: Scene, run: Placed, left: int, right: int) -> None:
     """Write the job's number on its largest piece, if there is room for it."""
     first, last = max(run.spans, key=lambda span: span[1] - span[0])
-    wide = (right - left) / (one.stop - one.begin)
-    high = (last - first) / one.schedule.trace.processors
+    wide = (right - left) / (view.stop - view.begin)
+    high = (last - first) / view.schedule.trace.processors
     if wide < 0.008 * len(str(run.job)) + 0.006 or high < 0.045:
         return
     axes.text(
         (left + right) / 2, (first + last) / 2, str(run.job), ha="center", va="center",
         fontsize=7.5, color=fg.INK,
         bbox={"facecolor": COLOURS[run.job % len(COLOURS)], "linewidth": 0, "pad": 1.2}
-        if one.is_marked(run) else None,
+        if view.is_marked(run) else None,
     )  # fmt: skip
 
 
-def _queue(axes: "Axes", one: Scene, longest: int) -> None:
-    times, jobs = one.waiting()
+def _queue(axes: "Axes", view: Scene, longest: int) -> None:
+    times, jobs = view.waiting()
     axes.fill_between(times, jobs, step="post", color=fg.BLUE, alpha=0.25, linewidth=0)
     axes.step(times, jobs, where="post", color=fg.BLUE, linewidth=1)
     axes.set(ylim=(0, longest * 1.08), ylabel="waiting")
@@ -192,7 +192,7 @@ def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
             backfilled,
             Patch(facecolor="white", edgecolor="#BBBBBB", linewidth=0.8, label="idle"),
         ]
-    if any(run.trial for one in scenes for run in one.runs):
+    if any(run.trial for view in scenes for run in view.runs):
         entries.append(
             Patch(
                 facecolor="white", edgecolor=fg.GREY, linestyle="--", label="a trial, then killed"

@@ -28,16 +28,16 @@ def choose_begin(schedules: Sequence[Schedule], span: int) -> int:
         first.
     """
     step = max(1, span // 2)
-    first, other = schedules[0], schedules[-1]
-    distance = first.wait if len(schedules) == 1 else np.abs(first.start - other.start)
+    first, last = schedules[0], schedules[-1]
+    distance = first.wait if len(schedules) == 1 else np.abs(first.start - last.start)
     weight = np.minimum(distance, span).astype(np.float64)
-    halves = [one.start // step for one in (first, other)]
+    halves = [schedule.start // step for schedule in (first, last)]
     # Only intervals in which a job starts, by their first half: a trace may be very long.
     begins = np.unique(np.concatenate([half - back for half in halves for back in (1, 0)]))
     begins = begins[begins >= 0]
-    one, two = (_starting(half, weight, begins) for half in halves)
-    least = np.minimum(one, two)
-    return int(begins[np.argmax(least if least.any() else one + two)]) * step
+    first_sums, last_sums = (_starting(half, weight, begins) for half in halves)
+    least = np.minimum(first_sums, last_sums)
+    return int(begins[np.argmax(least if least.any() else first_sums + last_sums)]) * step
 
 
 def _starting(half: np.ndarray, weight: np.ndarray, begins: np.ndarray) -> np.ndarray:
@@ -47,8 +47,8 @@ def _starting(half: np.ndarray, weight: np.ndarray, begins: np.ndarray) -> np.nd
     total = np.zeros(len(begins))
     for ahead in (0, 1):
         i = np.searchsorted(distinct, begins + ahead)
-        found = np.append(distinct, -1)[i] == begins + ahead
-        total += sums[np.where(found, i, -1)]
+        is_start = np.append(distinct, -1)[i] == begins + ahead
+        total += sums[np.where(is_start, i, -1)]
     return total
 
 

@@ -33,20 +33,20 @@ class Use(NamedTuple):
 
 def is_large(scenes: Sequence[Scene]) -> bool:
     """Return whether there are more processors than a chart can show, or runs to find in both."""
-    runs = sum(len(one.runs) for one in scenes)
+    runs = sum(len(scene.runs) for scene in scenes)
     return scenes[0].schedule.trace.processors > MANY or (len(scenes) > 1 and runs > MANY_RUNS)
 
 
-def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
+def use_by_size(scene: Scene) -> tuple[np.ndarray, list[Use]]:
     """Return (k,) instants in seconds, ascending, and the use of each class, small jobs first."""
-    ends = _class_ends(one)
+    ends = _class_ends(scene)
     labels = [f"jobs of up to {counted(ends[0], 'processor')}", f"up to {ends[1]:,}", "larger jobs"]
-    jobs = [run.job for run in one.runs]
-    size, which = one.schedule.trace.jobs.size[jobs], size_class(one, jobs)
+    jobs = [run.job for run in scene.runs]
+    size, which = scene.schedule.trace.jobs.size[jobs], size_class(scene, jobs)
     begin, end = np.clip(
-        np.array([(run.start, run.end) for run in one.runs]), one.begin, one.stop
+        np.array([(run.start, run.end) for run in scene.runs]), scene.begin, scene.stop
     ).T
-    times = np.unique(np.concatenate([begin, end, [one.begin, one.stop]]))
+    times = np.unique(np.concatenate([begin, end, [scene.begin, scene.stop]]))
     uses = []
     for k, label in enumerate(labels):
         change = np.zeros(len(times), dtype=np.int64)
@@ -57,34 +57,34 @@ def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
     return times, uses
 
 
-def size_class(one: Scene, job: Any) -> Any:
+def size_class(scene: Scene, job: Any) -> Any:
     """Return the class of a job by its size, or of several jobs: the place among the uses."""
-    return np.searchsorted(_class_ends(one), one.schedule.trace.jobs.size[job])
+    return np.searchsorted(_class_ends(scene), scene.schedule.trace.jobs.size[job])
 
 
-def _class_ends(one: Scene) -> list[int]:
-    return [max(int(share * one.schedule.trace.processors), 1) for share in SHARES]
+def _class_ends(scene: Scene) -> list[int]:
+    return [max(int(share * scene.schedule.trace.processors), 1) for share in SHARES]
 
 
-def largest(one: Scene, parts: int = 1) -> list[Placed]:
+def largest(scene: Scene, parts: int = 1) -> list[Placed]:
     """Return the runs that hold most processor-seconds within the interval, by start.
 
     * `parts`: among how many scenes the SHOWN runs are divided.
     """
-    size = one.schedule.trace.jobs.size
+    size = scene.schedule.trace.jobs.size
 
     def area(run: Placed) -> int:
-        width = min(run.end, one.stop) - max(run.start, one.begin)
+        width = min(run.end, scene.stop) - max(run.start, scene.begin)
         return width * int(size[run.job])
 
     return sorted(
-        sorted(one.runs, key=area, reverse=True)[: SHOWN // parts], key=lambda run: run.start
+        sorted(scene.runs, key=area, reverse=True)[: SHOWN // parts], key=lambda run: run.start
     )
 
 
-def draw_use(axes: "Axes", one: Scene) -> None:
+def draw_use(axes: "Axes", scene: Scene) -> None:
     """Draw the processors in use, stacked by class."""
-    times, uses = use_by_size(one)
+    times, uses = use_by_size(scene)
     below = np.zeros(len(times))
     for k, use in enumerate(uses):
         above = below + use.processors
@@ -92,42 +92,42 @@ def draw_use(axes: "Axes", one: Scene) -> None:
             times, below, above, step="post", color=COLOURS[k], linewidth=0, label=use.label
         )
         below = above
-    axes.set(ylim=(0, one.schedule.trace.processors), ylabel="processors")
+    axes.set(ylim=(0, scene.schedule.trace.processors), ylabel="processors")
     axes.tick_params(bottom=False)
 
 
-def draw_largest(axes: "Axes", one: Scene, scenes: Sequence[Scene]) -> None:
+def draw_largest(axes: "Axes", scene: Scene, scenes: Sequence[Scene]) -> None:
     """Draw the largest jobs, one above the other, with a line for the time they waited.
 
     A job has the same row in the picture of each of `scenes`.
     """
     rows: dict[int, int] = {}
-    both = (run for each in scenes for run in largest(each, len(scenes)))
+    both = (run for picture in scenes for run in largest(picture, len(scenes)))
     for run in sorted(both, key=lambda run: run.start):
         rows.setdefault(run.job, len(rows))
-    runs = sorted((run for run in one.runs if run.job in rows), key=lambda run: rows[run.job])
-    jobs = one.schedule.trace.jobs
+    runs = sorted((run for run in scene.runs if run.job in rows), key=lambda run: rows[run.job])
+    jobs = scene.schedule.trace.jobs
     hatched: list[tuple[float, float, float, float]] = []
     which = "the largest job" if len(rows) == 1 else f"the {len(rows)} largest jobs"
     for run in runs:
         row = rows[run.job]
-        left, right = max(run.start, one.begin), min(run.end, one.stop)
-        waited = max(int(jobs.submit[run.job]), one.begin)
+        left, right = max(run.start, scene.begin), min(run.end, scene.stop)
+        waited = max(int(jobs.submit[run.job]), scene.begin)
         if waited < left:
             axes.plot([waited, left], [row, row], color="#999999", linewidth=0.8)
         (bar,) = axes.barh(
             row, right - left, left=left, height=0.8, linewidth=0,
-            color=COLOURS[size_class(one, run.job)],
+            color=COLOURS[size_class(scene, run.job)],
         )  # fmt: skip
-        if one.is_marked(run):
+        if scene.is_marked(run):
             hatched.append((left, right, row - 0.4, row + 0.4))
-        bar.set_gid(ABOUT + one.describe(run))
-        if right - left > BAR_TEXT_WIDTH * (one.stop - one.begin):
+        bar.set_gid(ABOUT + scene.describe(run))
+        if right - left > BAR_TEXT_WIDTH * (scene.stop - scene.begin):
             text = f"{run.job}: {jobs.size[run.job]:,}"
             axes.text(
                 (left + right) / 2, row, text, ha="center", va="center", fontsize=6.5, color=INK
             )
-    draw_hatching(axes, hatched, (one.stop - one.begin) / 120, 1)
+    draw_hatching(axes, hatched, (scene.stop - scene.begin) / 120, 1)
     axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[], ylabel=f"{which} (job: processors)")
     axes.grid(False)
     axes.tick_params(bottom=False)

@@ -111,10 +111,12 @@ def _accuracy(axes: "Axes", trace: Trace) -> None:
 
 def _popular(axes: "Axes", trace: Trace) -> None:
     popular = popular_estimates(trace)
-    shares = [one["share"] * 100 for one in popular]
+    shares = [value["share"] * 100 for value in popular]
     bars = axes.barh(range(len(popular)), shares, color=fg.RED, height=0.75)
     axes.bar_label(bars, [_number(share) for share in shares], padding=3, color=fg.GREY)
-    axes.set_yticks(range(len(popular)), [compound_duration(one["estimate"]) for one in popular])
+    axes.set_yticks(
+        range(len(popular)), [compound_duration(value["estimate"]) for value in popular]
+    )
     axes.set_ylim(POPULAR - 0.5, -0.5)  # few bars are no thicker than many
     axes.grid(False, axis="y")
     axes.margins(x=0.15)

@@ -22,12 +22,12 @@ def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[O
     Lines like "Outage: BEGIN END PROCESSORS" count, with times in the file's seconds. The trace
     begins at `origin` of these. An outage of more than the machine's processors takes all.
     """
-    found = []
+    outages = []
     for match in filter(None, map(LABEL.match, header)):
         begin, end, out = (int(text) for text in match.groups())
         if end > max(begin, origin) and out:
-            found.append(Outage(max(begin - origin, 0), end - origin, min(out, processors)))
-    return united_outages(found, processors)[0]
+            outages.append(Outage(max(begin - origin, 0), end - origin, min(out, processors)))
+    return united_outages(outages, processors)[0]
 
 
 def united_outages(outages: Iterable[Outage], processors: int) -> tuple[tuple[Outage, ...], int]:
@@ -44,12 +44,12 @@ def united_outages(outages: Iterable[Outage], processors: int) -> tuple[tuple[Ou
         The outages by their begin, and how many of a part took more than the machine had.
     """
     outages = list(outages)
-    whole = [(one.begin, one.end) for one in outages if one.processors >= processors]
-    parts = [one for one in outages if one.processors < processors]
-    times = sorted({time for one in parts for time in (one.begin, one.end)})
+    whole = [(outage.begin, outage.end) for outage in outages if outage.processors >= processors]
+    parts = [outage for outage in outages if outage.processors < processors]
+    times = sorted({time for outage in parts for time in (outage.begin, outage.end)})
     cut: set[int] = set()
     for begin, end in pairwise(times):
-        there = [i for i, one in enumerate(parts) if one.begin <= begin < one.end]
+        there = [i for i, outage in enumerate(parts) if outage.begin <= begin < outage.end]
         if sum(parts[i].processors for i in there) > processors:
             whole.append((begin, end))
             cut.update(there)
@@ -59,17 +59,17 @@ def united_outages(outages: Iterable[Outage], processors: int) -> tuple[tuple[Ou
             united[-1][1] = max(united[-1][1], end)
         else:
             united.append([begin, end])
-    found = [Outage(begin, end, processors) for begin, end in united]
+    result = [Outage(begin, end, processors) for begin, end in united]
     for part in parts:
         begin = part.begin
         for first, last in united:
             if first < part.end and last > begin:
                 if begin < first:
-                    found.append(Outage(begin, first, part.processors))
+                    result.append(Outage(begin, first, part.processors))
                 begin = max(begin, last)
         if begin < part.end:
-            found.append(Outage(begin, part.end, part.processors))
-    return tuple(sorted(found)), len(cut)
+            result.append(Outage(begin, part.end, part.processors))
+    return tuple(sorted(result)), len(cut)
 
 
 def outage_lines(outages: Iterable[Outage], origin: int) -> list[str]:
@@ -111,8 +111,8 @@ def find_outages(trace: Trace) -> tuple[Outage, ...]:
     order = np.argsort(start, kind="stable")
     latest = np.maximum.accumulate((start + trace.runtime)[order])
     begins, ends = latest[:-1], start[order][1:]
-    found = []
+    outages = []
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         if end - begin >= SHORTEST and np.sum((submit <= begin) & (start >= end)) >= FEWEST:
-            found.append(Outage(begin, end, trace.processors))
-    return tuple(found)
+            outages.append(Outage(begin, end, trace.processors))
+    return tuple(outages)

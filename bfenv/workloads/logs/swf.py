@@ -103,7 +103,7 @@ def read_swf(
         header = (*header, f"{LARGEST} {' '.join(f'{value:.0f}' for value in largest)}")
         records[records[:, at.RUNTIME] < 0, at.RUNTIME] = 10  # seconds
         records[:, at.REQUESTED] = records[:, [at.ALLOCATED, at.REQUESTED]].max(axis=1)
-    records, told = _each_once(records)
+    records, line_counts = _each_once(records)
     labels = hd.read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
@@ -117,7 +117,7 @@ def read_swf(
     records = records[jobs]
     if dependencies == "ignore":
         records[:, [PRECEDING, THINK]] = -1
-    known = read_outages(header, int(submit[0]), processors)
+    header_outages = read_outages(header, int(submit[0]), processors)
     user = records[:, at.USER]
     trace = make_trace(
         submit - submit[0],
@@ -128,12 +128,12 @@ def read_swf(
         user=np.where(user >= 0, np.unique(user, return_inverse=True)[1], -1),  # no fractions
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
         cleaning=cl.Conversion(
-            no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
+            no_estimate=int(missing.sum()), malformed=malformed, **line_counts, **counts, **changed
         ),
         time_of_day=_time_of_day(path, labels, int(submit[0])),
         header=header,
         records=records,
-        outages=() if outages == "none" else known,
+        outages=() if outages == "none" else header_outages,
     )
     if (follow := dependencies_of(trace)) is not None:
         wait = counted(int(np.sum(follow.before >= 0)), "job waits", "jobs wait")
@@ -145,11 +145,13 @@ def read_swf(
     if outages != "find":
         return trace
     new = (
-        one
-        for one in find_outages(trace)
-        if not any(one.begin < other.end and other.begin < one.end for other in known)
+        outage
+        for outage in find_outages(trace)
+        if not any(
+            outage.begin < listed.end and listed.begin < outage.end for listed in header_outages
+        )
     )
-    return replace(trace, outages=tuple(sorted((*known, *new))))
+    return replace(trace, outages=tuple(sorted((*header_outages, *new))))
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | None = None) -> None:
@@ -265,8 +267,8 @@ def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
     """Return the size of the machine, as given or as in the header."""
     processors = hd.machine_size(labels) if processors is None else processors
     if processors is None:
-        known = [f"{label}: {labels[label]}" for label in hd.SIZES if label in labels]
-        what = f"{known[0]!r:.60} is not a size" if known else "no MaxProcs or MaxNodes"
+        sizes = [f"{label}: {labels[label]}" for label in hd.SIZES if label in labels]
+        what = f"{sizes[0]!r:.60} is not a size" if sizes else "no MaxProcs or MaxNodes"
         raise WorkloadError(
             f"{path}: {what} in the header; set the number of processors, as in "
             f"{path}:processors=1024"
