@@ -62,8 +62,9 @@ def easy(
             `bfenv.baselines.age_guard`.
         backfill_estimate: An expression for the runtime that a job is believed to have when it is
             backfilled, such as "prediction" or "0.9 * prediction"; at most the estimate counts. If
-            it is too short, the head of the queue starts later than reserved; so estimates count
-            while the head is a job past the limit of the guard. None for the estimate.
+            it is too short, the head of the queue starts later than reserved. So estimates count
+            once the head has waited four times as long as its first reservation promised, or is
+            past the limit of the guard. None for the estimate.
         trial: Length of a trial, in seconds or like "3min": a job with an estimate above
             `trial_above` first starts for that long. If it has not ended by then, it is killed and
             waits again. 0 for no trials. The order still sees the whole estimate; an expression can
@@ -221,6 +222,11 @@ POLICIES = (
             summary=f"easy-{order}, but first jobs that waited 1.2 times EASY's longest wait",
         )
         for order in ("saf", "sjf", "f2")
+    ),
+    _published(
+        "easy-saf-aged",
+        easy("estimate * size ** 1.84 / (1 + (wait / 233280) ** 5.8) ** 2.8"),
+        summary="EASY, small areas first, but before them jobs that have waited for days",
     ),
     _published("easy-sjbf", easy(backfill="sjf"), _TSAFRIR + " (SJBF)"),
     _published(

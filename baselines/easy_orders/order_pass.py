@@ -27,6 +27,10 @@ from bfenv.core.kernel import kernel
 from bfenv.knowledge.following import new_from
 from bfenv.knowledge.predictor import Predictor, new_predictor, predict, predicted_cluster
 
+# A job may pass the head by what it is believed to run until the head has waited this many times as
+# long as its first reservation promised
+PATIENCE = 4
+
 
 class Options(NamedTuple):
     """The checked options of `bfenv.baselines.easy_orders.easy`, with numbers for all."""
@@ -59,10 +63,11 @@ class Memory(NamedTuple):
     shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
     last_pass: np.ndarray  # (1,) int64 in which deadlines were given, see `new_from`
     believed: np.ndarray  # (n,) int64 seconds that a backfilled job is believed to run; or (0,)
-    head_overdue: (
-        np.ndarray
-    )  # (1,) bool: the head is past the age limit and has a reservation, even
-    # under a policy without reservations
+    trusted_until: np.ndarray  # (n,) int64 second up to which beliefs count while the job is the
+    # head; FOREVER if it has not been the head; or (0,)
+    trusts: np.ndarray  # (1,) bool: what is believed counts in this pass
+    head_overdue: np.ndarray  # (1,) bool: the head is past the age limit and has a reservation,
+    # even under a policy without reservations
     trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job
     # gets one, in seconds; and whether it runs on if no waiting job needs its processors
 
@@ -122,6 +127,7 @@ def _backfill(cluster, jobs, memory, queue):
     shadow_time, extra_nodes = FOREVER, 0
     if memory.reservations[0] != 0 or memory.head_overdue[0]:
         shadow_time, extra_nodes = shadow(predicted, jobs, queue[0])
+    note_trust(cluster, memory, queue[0], shadow_time)
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
     if planned:
         if not any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
@@ -166,9 +172,26 @@ def _duration(cluster, jobs, memory, job):
 def _believed_duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts in the backfill is believed to run."""
     duration = _duration(cluster, jobs, memory, job)
-    if len(memory.believed) > 0 and not memory.head_overdue[0]:
+    if memory.trusts[0]:
         duration = min(duration, memory.believed[job])
     return duration
+
+
+@kernel
+def note_trust(cluster, memory, head, shadow_time):
+    """Note whether jobs may pass the head by what they are believed to run.
+
+    They may while the head is not past the age limit, and has not waited for much longer than it
+    was promised when it first was the head. Runtimes are predicted from the jobs that have ended,
+    which are the short ones of those that a user has submitted; so predictions can be far too short
+    for many jobs in a row, each of which would delay the head.
+    """
+    if len(memory.believed) == 0:
+        return
+    latest = memory.trusted_until
+    if latest[head] == FOREVER and shadow_time < FOREVER:
+        latest[head] = now(cluster) + PATIENCE * (shadow_time - now(cluster))
+    memory.trusts[0] = not memory.head_overdue[0] and now(cluster) <= latest[head]
 
 
 @kernel
@@ -298,6 +321,8 @@ def new_memory(
         shadow_intervals=np.array([options.shadow_intervals]),
         last_pass=np.zeros(1, dtype=np.int64),
         believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
+        trusted_until=np.full(count if options.backfill_estimate else 0, FOREVER),
+        trusts=np.zeros(1, dtype=np.bool_),
         head_overdue=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above, options.trial_runs_on]),
     )

@@ -22,6 +22,7 @@ from bfenv.baselines.easy_orders.order_pass import (
     any_fits,
     let_trials_run_on,
     may_backfill,
+    note_trust,
     start_or_try,
     try_backfill,
 )
@@ -186,6 +187,7 @@ def _backfill(cluster, jobs, memory, head, count):
     shadow_time, extra_nodes = FOREVER, 0
     if memory.easy.reservations[0] > 0 or memory.easy.head_overdue[0]:
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
+    note_trust(cluster, memory.easy, head, shadow_time)
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
         if count > 0:

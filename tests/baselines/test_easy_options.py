@@ -235,3 +235,25 @@ def test_jobs_that_are_not_restartable():
         result = bfenv.simulate(trace, easy(order, trial=3, trial_above=4)).check()
         assert result.trial_start.tolist() == [0, -1, -1]  # the last job ends in its trial
         assert result.start.tolist() == [3, 13, 15]
+
+
+def test_predictions_that_fail():
+    """Jobs pass the head by predictions until it has waited four times as long as promised.
+
+    Two jobs of 10 s have ended when the user's jobs of 900 s come, from 40 s on. At 30 s the head,
+    as wide as the machine, is promised a start at 220 s, so predictions count until 790 s. Five
+    jobs pass it as they come, five at 220 s, and none at 940 s, when the first of them ends.
+    """
+    campaign = 40 + 5 * np.arange(20)
+    trace = bfenv.make_trace(
+        [0, 0, 20, 30, *campaign],
+        [1, 1, 5, 10] + [1] * 20,
+        [10, 10, 200, 100] + [900] * 20,
+        10,
+        estimate=[1_000, 1_000, 200, 100] + [1_000] * 20,
+        user=[1, 1, 2, 3] + [1] * 20,
+    )
+    assert bfenv.simulate(trace, "easy").start[3] == 220
+    start = bfenv.simulate(trace, easy(backfill_estimate="prediction")).check().start
+    assert start[4:14].tolist() == [40, 45, 50, 55, 60] + [220] * 5
+    assert start[3] == 220 + 900 and start[14:].min() == 220 + 900 + 100

@@ -110,6 +110,7 @@ class Simulation:
         self.work, self.most_work = {}, 0
         self.easy, self.age_limit = Alongside(jobs, processors), float("inf")
         self.limits = []  # in each pass
+        self.trusted_until = {}  # by job, once it has been the head
 
     def run(self):
         """Return the last start of each job."""
@@ -223,11 +224,14 @@ class Simulation:
         until, extra = float("inf"), 0
         if self.reservations or head in late:
             until, extra = shadow(self.now, self.free(), self.jobs[head]["size"], runs)
+            latest = self.now + 4 * (until - self.now)
+            self.trusted_until.setdefault(head, latest)
+        trusts = head not in late and self.now <= self.trusted_until.get(head, self.now)
         for job in line[1:]:
             size = self.jobs[job]["size"]
             if size > self.free():
                 continue
-            duration = self.jobs[job]["estimate"] if head in late else believed[job]
+            duration = believed[job] if trusts else self.jobs[job]["estimate"]
             if self.takes_trial(job):
                 duration = min(duration, self.trial)
             if self.now + duration <= until:
