@@ -36,7 +36,15 @@ from bfenv.knowledge.user_history import QUANTITIES
 
 SCORED_FORECASTS = Path(__file__).parents[1] / "how_to" / "when_scores.json"
 SHARES = "within_1min", "within_10min", "holds_50", "holds_80", "holds_95"
-SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait", "mean wait / EASY's")
+SCORES = (
+    "scored on",
+    "load",
+    "log seen",
+    "ratio",
+    "lowest to highest",
+    "longest wait",
+    "mean wait / EASY's",
+)
 # Page of a family: the names of its policies, or what they begin with
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "fcfs": ("fcfs",),

@@ -116,11 +116,12 @@ def show_agent(
     columns = [
         "scored on",
         "load",
+        "log\nseen",
         "ratio",
         "lowest to highest",
         "longest\nwait",
         "mean wait\n/ EASY's",
     ]
-    show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
+    show.table(columns, card.score_cells(), format, numbers=len(columns) - 3)
     for failure in card.failures:
         show.prose(f"! {failure}")
