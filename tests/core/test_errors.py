@@ -15,7 +15,7 @@ from bfenv.core.errors import (
     WorkloadError,
 )
 from bfenv.core.events import advance, new_cluster, reset
-from bfenv.core.illegal_start import find_illegal_start, naming_illegal_start
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import make_trace
 
 ERRORS = [
@@ -98,9 +98,10 @@ def test_a_trial_of_a_job_that_is_not_restartable():
     trace = make_trace([0, 0], [1, 1], [9, 9], 4, restartable=[False, False])
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)
-    with pytest.raises(IllegalStartError, match="of job 0 at 0 s: it is not restartable"):
-        with naming_illegal_start(cluster, jobs, "tries"):
-            try_start(cluster, jobs, 0, 8)
+    with pytest.raises(ValueError):
+        try_start(cluster, jobs, 0, 8)
+    illegal_start = find_illegal_start(cluster, jobs)
+    assert illegal_start is not None and "job 0 at 0 s: it is not restartable" in str(illegal_start)
     assert cluster.start.tolist() == [-1, -1]
     try_start(cluster, jobs, 1, 9)
     assert cluster.start.tolist() == [-1, 0] and cluster.trial_start.tolist() == [-1, -1]
