@@ -41,10 +41,10 @@ class Bar(NamedTuple):
 
 
 BARS = {
-    "step that names a head": Bar(10, 45),
-    "step that starts a job": Bar(13, 56),
-    "step that moves time": Bar(15, 75),
-    "reset": Bar(19, 81),
+    "step that names a head": Bar(10, 44),
+    "step that starts a job": Bar(12, 53),
+    "step that moves time": Bar(12, 64),
+    "reset": Bar(16, 70),
     "simulate under EASY": Bar(11, 53),
 }
 
