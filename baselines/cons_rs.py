@@ -237,7 +237,7 @@ def cons_rs(
     if iterations is not None:
         check_integer("iterations", iterations, 0, error=PolicyError)
     elif limit_ms is None:
-        raise PolicyError("cons-rs needs a number of iterations or limit_ms, got neither")
+        raise PolicyError("cons-rs needs iterations or limit_ms")
     if limit_ms is not None:
         check_number("limit_ms", limit_ms, positive=True, error=PolicyError)
     for name in ("wait_weight", "slowdown_weight"):

@@ -1,4 +1,4 @@
-"""The command `bfenv`: one file per command; `options` and `show` hold what several of them use."""
+"""The command `bfenv`, one file per command; `options` and `show` are shared by the commands."""
 
 from bfenv.core.interrupt import end_at_interrupt
 

@@ -1,4 +1,4 @@
-"""The command `bfenv`: its commands put together, and how it ends."""
+"""The command `bfenv`: the application with all commands, and its exit status."""
 
 import codecs
 import io
@@ -115,7 +115,7 @@ def run_app(commands: typer.Typer, name: str) -> None:
 
 
 def _terminate(*_: Any) -> None:
-    """End on SIGTERM as on any error, so that workers and half-written files are cleared away."""
+    """End on SIGTERM as on any error, so that workers and incomplete files are removed."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(TERMINATED)
 
@@ -140,7 +140,7 @@ def _usage(error: Any) -> str:
 
 
 def _with_agents(error: BfenvError) -> BfenvError:
-    """Let the message on an unknown policy or agent suggest the agents that bfenv comes with."""
+    """Let the message on an unknown policy or agent suggest bfenv's agents."""
     if type(error) is not UnknownNameError or error.kind not in ("policy", "agent"):
         return error
     from bfenv.agents.card import shipped_names

@@ -35,7 +35,7 @@ def record(
     from bfenv.core.names import parse_name, read_value
 
     if (policy is None) == (agent is None):
-        raise BfenvError("give one of --policy and --agent")
+        raise BfenvError("give either --policy or --agent")
     given = parse_name(f"--set({', '.join(change or ())})").options
     settings = {key: read_value(text) for key, text in given.items()}
     with show.progress() as progress:

@@ -1,4 +1,4 @@
-"""How rows and tables are printed: for people, as Markdown, JSON or CSV."""
+"""Print rows and tables: for people, as Markdown, JSON or CSV."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""How the scores of agents are printed."""
+"""Print the scores of agents."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

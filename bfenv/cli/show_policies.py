@@ -1,4 +1,4 @@
-"""How the metrics of policies on one workload are printed."""
+"""Print the metrics of policies on a workload."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rooms that stand beside the folder of the package in a checkout, instead of in it."""
+"""Find the packages that are top-level folders in a checkout, beside the folder `bfenv`."""
 
 import sys
 from collections.abc import Sequence

@@ -95,7 +95,7 @@ def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
 
 
 def shown(known: np.ndarray) -> Jobs:
-    """Return what policies see of the known requests: read-only, without the last column."""
+    """Return the policies' view of the known requests: read-only, without the last column."""
     columns = known[:, :-1]
     columns.flags.writeable = False
     return Jobs(*columns)

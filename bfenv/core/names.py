@@ -121,7 +121,9 @@ def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
         try:
             items = split_items(text)
             if not text.endswith(")"):
-                raise ValueError("what begins with a parenthesis ends with one or needs quotes")
+                raise ValueError(
+                    "a value that begins with a parenthesis must end with one or have quotes"
+                )
             items = split_items(text[1:-1])
         except ValueError as cause:
             raise error(f"cannot read {shown(text)}: {cause}") from None
@@ -214,7 +216,7 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
 
 
 def _is_of(name: str, value: Any, module: str) -> bool:
-    """Tell whether a module defines a name for others to use."""
+    """Return whether a name is part of a module's public interface."""
     is_made_here = inspect.getattr_static(value, "__qualname__", None) is None
     is_own = is_made_here or getattr(value, "__module__", None) == module
     return not name.startswith("_") and not isinstance(value, ModuleType | int | str) and is_own

@@ -1,4 +1,4 @@
-"""Partitions: parts of a machine with processors of their own, each a machine for its jobs.
+"""Partitions: parts of a machine with separate processors, each a machine for its jobs.
 
 A line of a workload's header names them, in the text that `with_partitions` takes:
 

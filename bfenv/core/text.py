@@ -1,4 +1,4 @@
-"""How messages write names and numbers."""
+"""Names and numbers as text for messages."""
 
 import difflib
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,3 @@
-"""What may be known of a job, and orders made of it: user histories, priorities, expressions."""
+"""User histories, priorities and expressions: the quantities that a queue order may use."""
 
 __all__: list[str] = []

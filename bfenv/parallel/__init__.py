@@ -1,4 +1,4 @@
-"""Many simulations at once, on the cores of this machine or a cluster.
+"""Many simulations in parallel, on the cores of this machine or a cluster.
 
 `simulate_many` yields schedules. `call_in_worker` runs a function in a process that can be killed,
 for code that may crash or never return.

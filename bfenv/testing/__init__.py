@@ -1,4 +1,4 @@
-"""Find what is wrong with a scheduler of your own.
+"""Find faults in your scheduler.
 
 `check_policy` raises PolicyError if a policy has faults, `report_on` returns them; `KINDS` lists
 the kinds of faults.

@@ -1,4 +1,4 @@
-"""Probes run in a process of their own, which can be stopped and cannot spoil this one."""
+"""Run probes in a separate process, which can be stopped and cannot affect this process."""
 
 import gc
 import multiprocessing

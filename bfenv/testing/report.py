@@ -21,7 +21,7 @@ from bfenv.testing.probes import DecisionTimes, first_difference, probe, probe_t
 KINDS = (
     "illegal start",  # of a job that is not waiting, does not fit, or requests a later start
     "failure",  # an exception, or the end of the process
-    "starvation",  # jobs that never start, although nothing else is left to happen
+    "starvation",  # jobs that still wait after the last event
     "endless",  # a decision that does not return, or endless wake-ups
     "tampering",  # a change of the cluster or the jobs without the verbs
     "peeking",  # decisions that depend on the runtimes of unfinished jobs

@@ -1,4 +1,4 @@
-"""Where jobs come from: logs, models, the archive, and transformations of them.
+"""Workloads: logs, models, the archive, and transformations of them.
 
 `load_workload` finds any of them by name or path. Readers of logs are in `bfenv.workloads.logs`,
 generators and models of estimates in `bfenv.workloads.models`, downloads in

@@ -1,4 +1,4 @@
-"""What users request, changed: estimates, priorities, requested start times.
+"""Changes of what users request: estimates, priorities, requested start times.
 
 Each function draws from a random stream of its own. With one seed, the jobs of high priority are
 therefore not those with a requested start time.

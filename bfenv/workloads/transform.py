@@ -382,7 +382,7 @@ def _own_load(trace: Trace) -> float:
     """Return the offered load; WorkloadError if all jobs are submitted at once."""
     load = trace.offered_load
     if not math.isfinite(load):
-        raise WorkloadError(f"{trace.name}: all jobs are submitted at once, so it has no load")
+        raise WorkloadError(f"{trace.name}: all jobs have the same submit time, so it has no load")
     return load
 
 

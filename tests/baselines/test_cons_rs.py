@@ -81,7 +81,7 @@ def test_options(trace, seed, choice, weights, order):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"iterations": None}, "needs a number of iterations or limit_ms"),
+        ({"iterations": None}, "needs iterations or limit_ms"),
         ({"iterations": -1}, "iterations"),
         ({"limit_ms": 0}, "limit_ms"),
         ({"wait_weight": -1}, "wait_weight"),

@@ -13,7 +13,7 @@ def test_refused(run, tmp_path, monkeypatch):
     """A missing package, policy or agent is named."""
     monkeypatch.setitem(sys.modules, "minari", None)
     assert "needs minari: pip install" in run("record", "-p", "easy", "-o", tmp_path)[2]
-    assert "give one of --policy and --agent" in run("record", "-o", tmp_path)[2]
+    assert "give either --policy or --agent" in run("record", "-o", tmp_path)[2]
 
 
 SMALL = "--set", "window=8", "--set", "episode_jobs=20", "--episodes", "2"

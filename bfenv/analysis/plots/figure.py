@@ -1,4 +1,4 @@
-"""What all pictures share: style, colours, file formats, and writing a file in one step."""
+"""Common parts of all pictures: style, colours, file formats, and writing a file in one step."""
 
 import io
 import re

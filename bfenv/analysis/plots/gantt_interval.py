@@ -1,4 +1,4 @@
-"""Which hours of a schedule to show in a Gantt chart."""
+"""Select the hours of a schedule that a Gantt chart shows."""
 
 from collections.abc import Sequence
 

@@ -37,7 +37,7 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     folder = Path(cache_folder() if folder is None else folder)
     if log.folder is None:
         raise WorkloadError(
-            f"{log.name} cannot be downloaded, because the archive is not known to have it; ask "
+            f"{log.name} cannot be downloaded, because the archive does not list it; ask "
             f"{log.acknowledge}, and save it as {folder / log.name}.swf.gz"
         )
     pooch.get_logger().setLevel("WARNING")  # it reports every step
@@ -62,5 +62,5 @@ def _text(url: str, output: str, _: object) -> None:
     finally:
         part.unlink(missing_ok=True)
     if not SWF.match(text):
-        raise WorkloadError(f"what the server sends is no log, and begins with {text[:20]!r}")
+        raise WorkloadError(f"the server's answer is not a log: it begins with {text[:20]!r}")
     Path(output).write_bytes(text)

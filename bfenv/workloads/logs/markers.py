@@ -1,4 +1,4 @@
-"""What logs write for "no time", "no limit" and "not known", and how they list nodes."""
+"""The markers of logs for "no time", "no limit" and "unknown", and their lists of nodes."""
 
 import re
 from functools import lru_cache

@@ -186,7 +186,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
     path, jobs = Path(path), trace.jobs
     if schedule is not None and schedule.trace is not trace and schedule.trace.hash != trace.hash:
         raise WorkloadError(
-            f"schedule must be one of {trace.name}, got one of {schedule.trace.name}"
+            f"schedule must be of {trace.name}, got a schedule of {schedule.trace.name}"
         )
     if jobs.priority.any() or jobs.requested_start.any() or not jobs.restartable.all():
         warnings.warn(

@@ -153,5 +153,5 @@ def test_a_log_without_an_address_is_asked_of_its_donors(monkeypatch, tmp_path):
     monkeypatch.setattr(catalogue, "CATALOGUE", CATALOGUE)
     with pytest.raises(bfenv.WorkloadError) as caught:
         download.fetch("METACENTRUM-2008", tmp_path)
-    for part in ("not known to have it", "Dalibor Klusacek", f"{tmp_path}/METACENTRUM-2008.swf.gz"):
+    for part in ("does not list it", "Dalibor Klusacek", f"{tmp_path}/METACENTRUM-2008.swf.gz"):
         assert part in str(caught.value)
