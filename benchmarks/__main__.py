@@ -13,6 +13,7 @@ from benchmarks.engine import measure_engine, measure_policies, measure_scaling,
 from benchmarks.environments import measure_environments
 from benchmarks.episodes import COLUMNS, score_episodes
 from benchmarks.forecasts import measure_forecasts
+from benchmarks.imports import measure_imports
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
 from benchmarks.processes import measure_start
 from benchmarks.search import measure_search
@@ -258,6 +259,16 @@ def forecasts(repeat: Repeat = 3, format: FormatOption = Format.table, out: Out 
 
 
 @app.command(cls=Once)
+def imports(
+    rows: Annotated[int, typer.Option(min=1000, metavar="N", help="Rows of the table.")] = 400_000,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Measure the memory and time to import a large table of jobs."""
+    _measure(measure_imports(rows), format, out)
+
+
+@app.command(cls=Once)
 def training(
     policy: Annotated[
         str, typer.Option(metavar="POLICY", help="As of `python -m bfenv.train_sb3`.")
@@ -289,7 +300,7 @@ def measure_all(
     format: FormatOption = Format.table,
     out: Out = None,
 ) -> None:
-    """Run all of these except policies, slurm and training (minutes)."""
+    """Run all of these except policies, slurm, imports and training (minutes)."""
     found = chain(
         measure_engine(repeat),
         measure_environments(repeat),

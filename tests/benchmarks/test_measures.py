@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from benchmarks import engine, environments, processes
+from benchmarks import engine, environments, imports, processes
 from benchmarks.engine import ENGINE, LOGS
 from benchmarks.episodes import BEST, FEW, episodes_to_tell, score_episodes
 from benchmarks.search import measure_search
@@ -124,3 +124,12 @@ def test_learning_pays():
     pairs = [*combinations(("random", "easy", BEST), 2), ("easy-saf", BEST)]
     for first, second in pairs:
         assert episodes_to_tell(logs[first] - logs[second]) < FEW
+
+
+@pytest.mark.together
+@pytest.mark.thorough
+def test_the_memory_of_an_import_is_bounded_per_row(tmp_path):
+    """Rows are read in groups, and little is kept of each: 24 million take less than 17 GB."""
+    pytest.importorskip("pyarrow")
+    few, many = (imports.import_table(tmp_path, rows)[1] for rows in (100_000, 300_000))
+    assert (many - few) * 2**20 / 200_000 < 700

@@ -158,6 +158,7 @@ def convert(
     ):
         sel.check_names(path, kind, reading.runs, reading.others, names)
     runs = _each_once(reading, log.has_gaps)
+    reading.runs = []  # millions of them: each step keeps what the next one needs
     runs = sel.select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(reading, runs, processors)
@@ -187,6 +188,9 @@ def convert(
         sel.write_users(selection.users, runs)
     notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
     notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
+    names = tuple(_names(runs)) if selection.names else ()
+    count = len(runs)
+    del runs
     return make_trace(
         submit,
         size,
@@ -206,12 +210,12 @@ def convert(
         time_of_day=time_of_day(origin, zone),
         header=(
             "Version: 2.2",
-            f"MaxJobs: {len(runs)}",
-            f"MaxRecords: {len(runs)}",
+            f"MaxJobs: {count}",
+            f"MaxRecords: {count}",
             f"UnixStartTime: {origin}",
             f"TimeZoneString: {timezone}",
             f"MaxProcs: {processors}",
-            *(_names(runs) if selection.names else ()),
+            *names,
             *(f"Note: {note}" for note in notes),
             *(
                 f"Note: not a job: {why}: {count}"

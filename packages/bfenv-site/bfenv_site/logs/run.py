@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
+from functools import lru_cache
 from itertools import product
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -160,7 +161,7 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
     size = held if held > 0 else asked
     if size < 1:
         return "no_size"
-    estimate = -1 if limit is None or limit < 0.5 else rounded(limit)
+    estimate = -1 if limit is None or limit < 0.5 else _shared(rounded(limit))
     return Run(
         submit,
         start,
@@ -178,6 +179,12 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         line,
         record.after,
     )  # by position, which takes half the time
+
+
+@lru_cache(2**14)
+def _shared(number: int) -> int:
+    """Return a number; equal ones are one object, as millions of jobs share a few limits."""
+    return number
 
 
 def _time(log: Log, field: str, value: Any, zone: tzinfo) -> tuple[Number, ...]:

@@ -363,6 +363,7 @@ def _row_groups(file: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of these columns, BATCH at a time, so that a log need not fit in memory."""
     import pyarrow as arrow
 
+    names_seen: dict[str, str] = {}  # millions of jobs share the names of a few users
     for batch in file.iter_batches(BATCH, columns=sorted(set(names))):
         columns = []
         for name in names:
@@ -372,8 +373,24 @@ def _row_groups(file: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
                 column = column.cast(arrow.timestamp("us", tz=zone), safe=False)
             elif arrow.types.is_duration(column.type):
                 column = column.cast(arrow.duration("us"), safe=False)
-            columns.append(column.to_pylist())
+            columns.append(_shared(column, names_seen))
         yield from zip(*columns, strict=True)
+
+
+def _shared(column: Any, seen: dict[str, str]) -> list[Any]:
+    """Return the values of a column of Arrow; equal names are one object if names repeat.
+
+    * `seen`: the names so far, to which those of the column are added.
+    """
+    import pyarrow as arrow
+
+    if not arrow.types.is_string(column.type) and not arrow.types.is_large_string(column.type):
+        return list(column.to_pylist())
+    coded = column.dictionary_encode()
+    if 2 * len(coded.dictionary) > len(column):  # such as ids of jobs
+        return list(column.to_pylist())
+    names = [seen.setdefault(name, name) for name in coded.dictionary.to_pylist()]
+    return [None if code is None else names[code] for code in coded.indices.to_pylist()]
 
 
 class Unfinished(ValueError):
