@@ -29,8 +29,10 @@ def test_train(tmp_path, policy):
     assert read_card(path).found["steps"] == 64
     files = {"model.zip", "model.card.json"} | ({"model.json"} if policy == "ranker" else set())
     assert {file.name for file in tmp_path.iterdir()} == files
-    names = list(score(path, args).columns[0].cells)
-    assert names[0] == str(path) and {"random", "easy"} <= set(names)
+    table = score(path, args)
+    names, measures = (list(column.cells) for column in table.columns[:2])
+    assert {str(path), "random", "easy", "los", "area and age"} <= set(names)
+    assert measures == sorted(measures, key=float)  # the best comes first
 
 
 def test_seed(tmp_path):
