@@ -128,7 +128,7 @@ def test_workers(run):
 def test_divisions(run):
     """Who makes trials is in another division, with its own best policy."""
     arguments = ("-a", "random", "-p", "multiqueue", "-w", WORKLOAD)
-    rows = json.loads(run("evaluate", *arguments, "--episodes", 1, "-f", "json")[1])
+    rows = json.loads(run("evaluate", *arguments, "--episodes", 1, "--long", "-f", "json")[1])
     assert {row["policy"] for row in rows if row["division"] == "trials"} == {"multiqueue"}
     assert {row["division"] for row in rows} == {"trials", "completion"}
     for length in (640, None):
