@@ -19,12 +19,14 @@ from bfenv.baselines.registry import ELSEWHERE, FAMILIES
 from bfenv.core.errors import BfenvError
 from bfenv.core.names import parse_name
 
-SEPARATORS = re.compile(r"[\s_.:~-]+")
+SEPARATORS = re.compile(r"[\s_.:~=-]+")
 # Printable ASCII that looks alike; of pairs, such as rn and m, the single one
-ALIKE = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "!": "l", "5": "s", "$": "s"})
-PAIRS = {"rn": "m", "vv": "w", "cl": "d"}
-MARKS = re.compile(r"[^a-z0-9+/=-]")  # beside a name, a reader passes over them
+ALIKE = str.maketrans("01i|!5$@43", "ollllssaae")
+PAIRS = {"rn": "m", "nn": "m", "vv": "w", "cl": "d", "++": "+"}
+MARKS = re.compile(r"[^a-z0-9+/]")  # beside a name, a reader passes over them
+AROUND = "|!$@+=*#%&;,^<>?"  # these too, where they do not stand for a letter
 OPTIONS = re.compile(r"[\s(\[{<]")  # what may stand between a name and its options
+OURS = re.compile(r"bfenv[\W_]+", re.IGNORECASE)  # in front of a name, it says whose it is
 
 
 class OwnName(NamedTuple):
@@ -50,7 +52,8 @@ def own_names() -> Mapping[str, OwnName]:
 
 def reading(name: str) -> str:
     """Return how a name reads: what cannot be told apart at a glance is the same."""
-    text = MARKS.sub("", SEPARATORS.sub("-", name.casefold()).translate(ALIKE)).strip("-")
+    text = name.casefold().replace("()", "o").translate(ALIKE)
+    text = MARKS.sub("", SEPARATORS.sub("", text)).removesuffix("/")
     for pair, single in PAIRS.items():
         text = text.replace(pair, single)
     return text
@@ -89,8 +92,12 @@ def find_own(name: str) -> OwnName | None:
         parts.add(parse_name(name).base)
     except BfenvError:  # it is no name with options
         pass
+    alike = {name.strip(AROUND), OURS.sub("", name, count=1)}
+    if name.casefold().startswith("agent"):
+        alike.add(name.replace("/", ":"))
     known = own_names()
-    return next((known[key] for key in map(reading, sorted(parts)) if key in known), None)
+    found = [known[key] for key in map(reading, sorted(parts | alike)) if key in known]
+    return next((own for own in found if own.name in parts), found[0] if found else None)
 
 
 def with_article(kind: str) -> str:

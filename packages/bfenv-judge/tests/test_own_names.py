@@ -29,11 +29,15 @@ IMITATIONS = [
     "easy_saf", "easy saf", "easy:saf", "easy*", "'easy'", "-easy", "easy.", "[easy]", "easy *",
     "easy[order=sjf]", "l0s", "ea5y", "|os", "1os", "5jf", "se1ective", "agent-formula",
     "agent:f0rrnula", "LOGGED", "Random", "easy {best}",
+    "e a s y", "f-c-f-s", "wfp 3", "easy=", "+easy", "easy+", "easy+ +", "easy!", "|fcfs|",
+    "$easy$", "easy=sjf", "e@sy", "3asy", "e4sy", "c()nservative", "nnultiqueue", "easy/",
+    "bfenv:easy", "BFENV / Easy", "agent/formula",
 ]  # fmt: skip
 UNICODE = ["ｅａｓｙ", "eаsy", "easy\u200b", "ℓos", "eaſy", "e\u0301asy", "\u202eysae"]
 OTHERS = [
     "mine:easy", "mine:smallest_first(order=easy)", "./easy", "/opt/easy", "python easy.py",
-    "easiest", "my-easy", "easy2", "easy-sjf-mine", "fcfs.py",
+    "easiest", "my-easy", "easy2", "los2", "two-los",
+    "bfenv-for-beginners:LOST", "agents/mine", "easy-sjf-mine", "fcfs.py",
 ]  # fmt: skip
 
 
