@@ -1,12 +1,13 @@
 """What live queues of real sites have, by kind: nodes, reasons, throttles, limits and clocks.
 
-Each case is a queue in the form that squeue prints and as its JSON. A table of the cases by forms
-is written by `python -m pytest -k table -s`.
+Each case is a queue in the form that squeue prints and as its JSON. `kinds.md` is a table of the
+cases by forms, with what the commands answer.
 """
 
 import json
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,13 @@ from hypothesis import strategies as st
 
 from bfenv.core.durations import HOUR, parse_duration
 from bfenv.core.errors import BfenvError
+from bfenv.workloads.load import load_workload
 from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.live.apply import apply_order
 from bfenv_site.live.live_queue import forecaster_of_queue, nodes_of, read_squeue
 from bfenv_site.live.reasons import is_for_processors, reason_name
+from bfenv_site.reports.variants import with_changes
+from bfenv_site.reports.whatif import what_if
 
 NOW = 1_770_000_000  # the clock of all queues
 FORMS = ("text", "json")
@@ -332,33 +337,108 @@ def test_no_forecast_is_sure_of_a_start_long_before_the_plan(tmp_path_factory, d
     assert not ((forecast.plan >= 10 * 60) & (sure < forecast.plan / 20)).any()
 
 
-def test_a_table_of_kinds_by_forms(tmp_path):
-    """Each kind gives the same numbers in both forms; the table is printed."""
-    cases = {
-        "partition": ([runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
-                      ["c1|4|idle|cpu", "g1|4|allocated|gpu"]),
-        "lost node": ([runs("1", "n1"), runs("2", "n2"), job("3")],
-                      ["n1|4|down*|cpu", "n2|4|allocated|cpu"]),
-        "draining node": ([runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
-                          ["n1|4|draining|cpu", "n2|4|allocated|cpu"]),
-        "reason": ([runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)],
-                   ["n1|4|allocated|cpu"]),
-        "array throttle": ([runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
-                           ["n1|4|mixed|cpu"]),
-        "no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], ["n1|4|allocated|cpu"]),
-    }  # fmt: skip
-    lines = [("kind", *FORMS)]
-    for kind, (jobs, nodes) in cases.items():
-        (tmp_path / "nodes").write_text("\n".join(nodes))
-        found = []
+TABLE = Path(__file__).with_name("kinds.md")
+WINDOWS = (
+    "2026-02-02T04:40+00:00,2026-02-02T06:40+00:00\n2026-02-02T05:40+00:00,2026-02-02T08:40+00:00\n"
+)
+QUEUES = {
+    "I partition": ([runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
+                    ["c1|4|idle|cpu", "g1|4|allocated|gpu"]),
+    "I lost node": ([runs("1", "n1"), runs("2", "n2"), job("3")],
+                    ["n1|4|down*|cpu", "n2|4|allocated|cpu"]),
+    "I draining node": ([runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
+                        ["n1|4|draining|cpu", "n2|4|allocated|cpu"]),
+    "J reason": ([runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)],
+                 ["n1|4|allocated|cpu"]),
+    "J reason out of date": (
+        [runs("1", "n1"), job("2", reason="ReqNodeNotAvail, UnavailableNodes:n1")],
+        ["n1|4|allocated|cpu"],
+    ),
+    "J array throttle": ([runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
+                         ["n1|4|mixed|cpu"]),
+    "K no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], ["n1|4|allocated|cpu"]),
+    "M dependency": ([runs("1", "n1"), job("2", reason="Dependency"), job("3")],
+                     ["n1|4|allocated|cpu"]),
+    "O outages": ([job("1", limit="3:00:00")], ["n1|4|idle|cpu"]),
+}  # fmt: skip
+# Jobs of a log: number, submit, runtime, limit, and the job that they wait for
+LOGS = {
+    "M dependency": [(1, 0, 3600, 3600, -1), (2, 0, 60, 600, 1)],
+    "O outages": [(1, 0, 60, 600, -1), (2, 11_400, 60, 600, -1)],
+}
+
+
+def left_out_text(counts):
+    """Return in words which jobs are left out."""
+    return "".join(f"; left out: {count} ({why})" for why, count in sorted(counts.items()))
+
+
+def forecast_cell(path, nodes, maintenance):
+    """What `bfenv when` says of a queue: the plan by limits, and what is left out."""
+    forecaster = forecaster_of_queue(path, sinfo=nodes, maintenance=maintenance, futures=20, at=NOW)
+    plan = ", ".join("never" if wait == np.inf else f"{wait:.0f} s" for wait in
+                     forecaster.waiting().plan.tolist())  # fmt: skip
+    return plan + left_out_text(left_out(forecaster))
+
+
+def order_cell(folder, monkeypatch, jobs, nodes):
+    """What a cycle of `bfenv apply` says, with programs that print the queue and the nodes."""
+    for name, text in (("squeue", as_text(jobs)), ("sinfo", "\n".join(nodes))):
+        (folder / f"{name}.txt").write_text(text + "\n")
+        (folder / name).write_text(f"#!/bin/sh\n/bin/cat {folder}/{name}.txt\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    events = []
+    apply_order("easy-sjf", log=events.append, cycles=1, state=folder / "state.json")
+    cells = [
+        ", ".join(dict.fromkeys(event["wanted"])) + left_out_text(event["left_out"])
+        for event in events
+    ]
+    return " / ".join(cells)
+
+
+def what_if_cell(folder, jobs, windows):
+    """The mean wait that `bfenv report whatif` finds for a log, with maintenance where it is."""
+    path = folder / "log.swf"
+    lines = [
+        f"{number} {submit} -1 {runtime} 4 -1 -1 4 {limit} -1 1 1 1 1 1 1 {after} {min(after, 0)}"
+        for number, submit, runtime, limit, after in jobs
+    ]
+    header = "; UnixStartTime: 1769997600\n; TimeZoneString: UTC\n; MaxProcs: 8\n"
+    path.write_text(header + "\n".join(lines) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that jobs wait for others
+        trace = load_workload(str(path))
+    variants = {"maintenance": with_changes(trace, f"maintenance={windows}")} if windows else {}
+    [row] = what_if(trace, variants, ["easy"], as_is=not variants).rows
+    return f"mean wait {row.metrics['mean_wait']:.0f} s"
+
+
+def test_a_table_of_kinds_by_forms(tmp_path, monkeypatch):
+    """Each kind gives the same in both forms; the table has what each command really answers.
+
+    To write the table again, delete it and run this test.
+    """
+    lines = ["| kind | `when`, text | `when`, JSON | `apply` | `whatif` |", "|---|---|---|---|---|"]
+    for kind, (jobs, nodes) in QUEUES.items():
+        folder = tmp_path / kind.replace(" ", "-")
+        folder.mkdir()
+        (folder / "nodes").write_text("\n".join(nodes))
+        windows = folder / "windows.txt" if kind == "O outages" else None
+        if windows:
+            windows.write_text("begin,end\n" + WINDOWS)
+        cells = []
         for form, write in zip(FORMS, (as_text, as_json), strict=True):
-            (tmp_path / form).write_text(write(jobs))
-            forecaster = forecaster_of_queue(tmp_path / form, sinfo=tmp_path / "nodes", futures=20)
-            forecast = forecaster.waiting()
-            found.append(f"plan {forecast.plan.tolist()}, left out {left_out(forecaster)}")
-        assert len(set(found)) == 1
-        lines.append((kind, *found))
-    print("\n".join(" | ".join(line) for line in lines))
+            (folder / form).write_text(write(jobs))
+            cells.append(forecast_cell(folder / form, folder / "nodes", windows))
+        assert len(set(cells)) == 1
+        cells.append(order_cell(folder, monkeypatch, jobs, nodes))
+        cells.append(what_if_cell(folder, LOGS[kind], windows) if kind in LOGS else "no queue")
+        lines.append(f"| {' | '.join([kind, *cells])} |")
+    table = "\n".join(lines) + "\n"
+    if not TABLE.exists():
+        TABLE.write_text(table)
+    assert TABLE.read_text() == table
 
 
 def test_the_order_of_apply_has_the_jobs_that_a_forecast_has(tmp_path):
