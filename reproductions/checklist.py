@@ -170,6 +170,7 @@ LAWSON = (
 SHMUELI = (
     Entry("Section 1.1", "makespan", "metric", "makespan"),
     Entry("Section 1.1", "utilization", "metric", "utilization"),
+    Entry("Section 1.1", "wait time", "metric", "mean_wait"),
     Entry("Section 1.1", "mean response time", "metric", "mean_response"),
     Entry("Section 1.1", "mean slowdown", "metric", "mean_slowdown"),
     Entry("Section 1.1", "bounded slowdown with any threshold tau", "command",
