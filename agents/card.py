@@ -238,6 +238,10 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
         for name, wanted in (("command", str), ("settings", dict)):
             if not isinstance(values["found"].get(name, wanted()), wanted):
                 raise ValueError(f"{name} of found is not a {wanted.__name__}")
+        for score in values["found"].get("left_out", ()):
+            if not (isinstance(score, dict) and isinstance(score.get("workload"), str)):
+                raise ValueError("a score on a workload that was left out needs its name")
+            _check_number(score, "penalized_slowdown")
         if values["division"] not in DIVISIONS:
             raise ValueError(f"division must be one of {', '.join(DIVISIONS)}")
         return Card(**values)
@@ -260,10 +264,15 @@ def _check_score(kind: str, score: Any) -> None:
     numbers |= {"lowest", "highest"} if "lowest" in score else set()
     numbers |= score.keys() & {"mean_wait", "easy_mean_wait", "slowdown_ratio"}
     for name in sorted(numbers):
-        value = score.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= float(value) < LARGEST:  # type: ignore[arg-type]
-            raise ValueError(f"a score needs a number from 0 in {name}, got {shown(value)}")
+        _check_number(score, name)
+
+
+def _check_number(score: Any, name: str) -> None:
+    """Raise ValueError unless a score has a number from 0 of this name."""
+    value = score.get(name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) < LARGEST:  # type: ignore[arg-type]
+        raise ValueError(f"a score needs a number from 0 in {name}, got {shown(value)}")
 
 
 def write_card(path: Path, card: Card, **more: Any) -> None:

@@ -122,6 +122,8 @@ def test_round_trip(tmp_path: Path) -> None:
         ({"scores": [SCORE | {"mean_wait": float("nan")}]}, "a number from 0 in mean_wait"),
         ({"found": {"command": 1}}, "command of found is not a str"),
         ({"found": {"settings": []}}, "settings of found is not a dict"),
+        ({"found": {"left_out": [1]}}, "a workload that was left out needs its name"),
+        ({"found": {"left_out": [{"workload": "x"}]}}, "a number from 0 in penalized_slowdown"),
         ({"policy": "easy(order=sise)"}, "sise"),
     ],
 )

@@ -105,6 +105,11 @@ def show_agent(
     show.prose(f"{card.what}\n\nDivision: {card.division}{policy}\n")
     if "command" in card.found:  # which models do not have
         show.text(f"Found by:\n\n  {card.found['command']}\n")
+    if "left_out" in card.found:
+        show.text("Penalized slowdown of the same search on a workload that it left out:\n")
+        for score in card.found["left_out"]:
+            show.text(f"  {score['penalized_slowdown']:.3f} on {score['workload']}")
+        show.text()
     show.text("Trained on:\n")
     for line in card.training_lines():
         show.text(f"  {line}")

@@ -1,4 +1,4 @@
-"""The objective of a search: mean log ratio of bounded slowdown to EASY's, without starvation."""
+"""The objectives of a search: low slowdowns without starvation, on each of the workloads."""
 
 import math
 from collections.abc import Sequence
@@ -11,10 +11,11 @@ import numpy as np
 
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.schedule import bounded_slowdown, penalized
 from bfenv.parallel.sweep import NamedWorkload, run_tasks
 from bfenv_lab.search.cases import Case
 
+OBJECTIVES = ("slowdown", "penalized")  # see `combine`
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
 # Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
@@ -29,6 +30,7 @@ class Outcome(NamedTuple):
     wait_ratio: float  # of longest waits
     mean_wait: float  # seconds
     easy_mean_wait: float  # seconds
+    penalized: float  # the penalized slowdown, by which boards rank
 
 
 class Score(NamedTuple):
@@ -40,14 +42,20 @@ class Score(NamedTuple):
 
 
 def combine(
-    cases: Sequence[Case], outcomes: Sequence[Outcome], tolerated_wait: float = 1.5
+    cases: Sequence[Case],
+    outcomes: Sequence[Outcome],
+    tolerated_wait: float = 1.5,
+    objective: str = "slowdown",
 ) -> Score:
-    """Return the score over cases; each counts the same.
+    """Return the score over cases.
 
     * `cases`: what was run.
     * `outcomes`: the outcome of each.
     * `tolerated_wait`: multiple of EASY's longest wait. Beyond it, there is a penalty of PENALTY
-      for each e-fold.
+      for each e-fold. Of the objective "slowdown".
+    * `objective`: "slowdown": the mean log ratio of slowdowns with that penalty; each case counts
+      the same. "penalized": the mean log of penalized slowdowns of each workload; half of the value
+      is the mean over workloads, and half is the worst workload.
     """
     copies: dict[Case, list[float]] = {}
     for case, outcome in zip(cases, outcomes, strict=True):
@@ -55,8 +63,15 @@ def combine(
     logs = [math.log(each.slowdown_ratio) for each in outcomes]
     excess = [max(0.0, math.log(each.wait_ratio / tolerated_wait)) for each in outcomes]
     mean = math.fsum(logs) / len(logs)
+    value = mean + PENALTY * math.fsum(excess) / len(excess)
+    if objective == "penalized":
+        by_workload: dict[str, list[float]] = {}
+        for case, outcome in zip(cases, outcomes, strict=True):
+            by_workload.setdefault(case.workload, []).append(math.log(outcome.penalized))
+        means = [math.fsum(values) / len(values) for values in by_workload.values()]
+        value = (math.fsum(means) / len(means) + max(means)) / 2
     return Score(
-        value=mean + PENALTY * math.fsum(excess) / len(excess),
+        value=value,
         slowdown_ratio=math.exp(mean),
         wait_ratio=max(map(median, copies.values())),
     )
@@ -101,7 +116,8 @@ def outcome_over_easy(case: Case, slowdown: float, longest: float, mean: float) 
     """
     easy_slowdown, easy_longest, easy_mean = _easy(case)
     ratios = slowdown / easy_slowdown, max(longest, 1.0) / max(easy_longest, 1.0)
-    return Outcome(*ratios, mean, easy_mean)
+    measure = float(penalized(ratios[0], longest, easy_longest))
+    return Outcome(*ratios, mean, easy_mean, measure)
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -130,6 +130,7 @@ def run_search(
     *,
     generations: int | None = None,
     budget: float | None = None,
+    leave_out: bool = False,
     done: Callable[[Progress], None] = lambda progress: None,
     jobs: int = 1,
     backend: str = "loky",
@@ -147,6 +148,9 @@ def run_search(
         generations, budget: When to stop: after this many generations, or after the generation in
             which the total time exceeds this many seconds. The result depends only on settings and
             number of generations.
+        leave_out: Search again without each of the workloads in turn, in a folder of `out`, and
+            score what is found on the workload that was left out, at all loads. The scores say what
+            such a search is worth on logs that it has not seen; they are "left_out" of the result.
         done: Called after each generation.
         jobs, backend, scheduler: Where to run, see `bfenv.parallel.run_tasks`. Results do not
             depend on it.
@@ -156,6 +160,8 @@ def run_search(
     """
     if (generations is None) == (budget is None):
         raise BfenvError("give either a number of generations or a budget")
+    if leave_out and len(settings.workloads) < 2:
+        raise BfenvError("to leave a workload out, a search needs at least two")
     if generations is not None:
         check_integer("generations", generations, 1)
     else:
@@ -163,7 +169,58 @@ def run_search(
     check_workers(jobs, backend, scheduler)
     with connect(scheduler) if backend == "dask" else nullcontext() as client:
         workers = {"jobs": jobs, "backend": backend, "scheduler": client}
-        return _search(settings, out, generations, budget, done, workers)
+        result = _search(settings, out, generations, budget, done, workers)
+        if leave_out:
+            result["left_out"] = [
+                _score_left_out(settings, workload, out, generations, budget, done, workers)
+                for workload in settings.workloads
+            ]
+            result["command"] += " --leave-out"
+            _write_result(out, result)
+        return result
+
+
+def _score_left_out(
+    settings: SearchSettings,
+    left_out: str,
+    out: Path,
+    generations: int | None,
+    budget: float | None,
+    done: Callable[[Progress], None],
+    workers: dict[str, Any],
+) -> dict[str, Any]:
+    """Search without a workload; return what is found, and its score on that workload."""
+    others = tuple(workload for workload in settings.workloads if workload != left_out)
+    folder = out / f"without-{settings.workloads.index(left_out)}"
+    search = replace(settings, workloads=others)
+    found = _search(search, folder, generations, budget, done, workers)
+    cases = _cases_of(replace(settings, workloads=(left_out,))).whole
+    (outcomes,) = score_policies([found["policy"]], cases, **workers)
+    score = combine(cases, outcomes, settings.tolerated_wait, settings.objective)
+    measure = np.exp(np.mean(np.log([outcome.penalized for outcome in outcomes])))
+    return {
+        "workload": left_out,
+        "policy": found["policy"],
+        "penalized_slowdown": float(measure),
+        "slowdown_ratio": score.slowdown_ratio,
+        "wait_ratio": score.wait_ratio,
+    }
+
+
+def _cases_of(settings: SearchSettings) -> CaseSet:
+    return make_cases(
+        settings.workloads,
+        settings.loads,
+        split=settings.split,
+        slice_jobs=settings.slice_jobs,
+        shakes=settings.shakes,
+        shake_seconds=settings.shake_seconds,
+    )
+
+
+def _write_result(out: Path, result: dict[str, Any]) -> None:
+    text = json.dumps(result, indent=1, allow_nan=False)
+    write_atomically(out / "result.json", text.encode() + b"\n")
 
 
 def _search(
@@ -175,14 +232,7 @@ def _search(
     workers: dict[str, Any],
 ) -> dict[str, Any]:
     searcher = _make_searcher(settings)  # wrong settings are reported before wrong workloads
-    cases = make_cases(
-        settings.workloads,
-        settings.loads,
-        split=settings.split,
-        slice_jobs=settings.slice_jobs,
-        shakes=settings.shakes,
-        shake_seconds=settings.shake_seconds,
-    )
+    cases = _cases_of(settings)
     spans = searched_spans(settings.workloads, settings.split)
     training = [encode_span(span) for span in spans]
     out.mkdir(parents=True, exist_ok=True)
@@ -193,7 +243,9 @@ def _search(
 
     def score(policies: Sequence[str], cases: Sequence[Case]) -> list[Score]:
         outcomes = score_policies(policies, cases, **workers)
-        return [combine(cases, each, settings.tolerated_wait) for each in outcomes]
+        return [
+            combine(cases, each, settings.tolerated_wait, settings.objective) for each in outcomes
+        ]
 
     while generation < generations if generations is not None else seconds < (budget or 0):
         policies, batch = searcher.ask(), cases.draw(generator, settings.cases)
@@ -215,11 +267,11 @@ def _search(
         count += len(policies)
         jobs += len(policies) * sum(case.job_count for case in batch)
         seconds += entry["seconds"]
-        leader = min(known, key=lambda policy: (rank(known[policy]), policy))
+        leader = min(known, key=lambda policy: (rank(known[policy], settings.objective), policy))
         done(Progress(generation, seconds, jobs, leader, known[leader]))
     result = {
         "format": FORMAT,
-        **select(known, cases, settings.tolerated_wait, workers),
+        **select(known, cases, settings, workers),
         "command": settings.command(generation),
         "settings": asdict(settings),
         "generations": generation,
@@ -227,8 +279,7 @@ def _search(
         "training": training,
         "versions": versions() | ({"cma": version("cma")} if settings.method == "cma-es" else {}),
     }
-    text = json.dumps(result, indent=1, allow_nan=False)
-    write_atomically(out / "result.json", text.encode() + b"\n")
+    _write_result(out, result)
     return result
 
 
@@ -265,24 +316,27 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     return EvolutionSearch(*common, settings.hidden, settings.covariance)
 
 
-def rank(score: Score) -> tuple[bool, float]:
-    """Return the sort key of candidates: those beyond WAIT_MARGIN come last."""
-    return score.wait_ratio > WAIT_MARGIN, score.value
+def rank(score: Score, objective: str = "slowdown") -> tuple[bool, float]:
+    """Return the sort key of candidates; by slowdown, those beyond WAIT_MARGIN come last."""
+    return objective == "slowdown" and score.wait_ratio > WAIT_MARGIN, score.value
 
 
 def select(
-    known: dict[str, Score], cases: CaseSet, tolerated_wait: float, workers: dict[str, Any]
+    known: dict[str, Score], cases: CaseSet, settings: SearchSettings, workers: dict[str, Any]
 ) -> dict[str, Any]:
     """Score the FINALISTS on the large cases; return the best, with its scores.
 
     * `known`: the scores of candidates on the validation cases.
-    * `cases`, `tolerated_wait`: as `combine` takes them.
+    * `cases`: of the search.
+    * `settings`: what `combine` takes is in them.
     * `workers`: where to run, see `bfenv.parallel.run_tasks`.
     """
-    finalists = sorted(known, key=lambda policy: (rank(known[policy]), policy))[:FINALISTS]
+    objective = settings.objective
+    ranked = sorted(known, key=lambda policy: (rank(known[policy], objective), policy))
+    finalists = ranked[:FINALISTS]
     outcomes = score_policies(finalists, cases.whole, **workers)
-    final = [combine(cases.whole, each, tolerated_wait) for each in outcomes]
-    best = min(range(len(finalists)), key=lambda i: (rank(final[i]), i))
+    final = [combine(cases.whole, each, settings.tolerated_wait, objective) for each in outcomes]
+    best = min(range(len(finalists)), key=lambda i: (rank(final[i], objective), i))
     return {
         "policy": finalists[best],
         "score": final[best]._asdict(),
@@ -319,7 +373,7 @@ def result_card(name: str, what: str, result: dict[str, Any]) -> Card:
         kind=POLICY,
         what=what,
         policy=result["policy"],
-        found={key: result[key] for key in keys},
+        found={key: result[key] for key in (*keys, "left_out") if key in result},
         trained_on=tuple(map(decode_span, result["training"])),
         versions=result["versions"],
     )

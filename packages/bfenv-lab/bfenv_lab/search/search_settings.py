@@ -8,11 +8,12 @@ from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 from bfenv_lab.search.evolution import COVARIANCES, MOST_UNITS
+from bfenv_lab.search.objective import OBJECTIVES
 
 METHODS = ("gp", "cma-es")
 OPTIONS = (  # of the command that are written alike
     "split", "slice_jobs", "shakes", "shake_seconds", "method", "options", "hidden", "covariance",
-    "population", "cases", "tolerated_wait",
+    "population", "cases", "tolerated_wait", "objective",
 )  # fmt: skip
 
 
@@ -33,6 +34,7 @@ class SearchSettings:
         cases: Cases of each workload that a generation is scored on.
         tolerated_wait: Multiple of EASY's longest wait up to which there is no penalty, see
             `combine`.
+        objective: What is minimized: "slowdown" or "penalized", see `combine`.
         seed: Random seed.
     """
 
@@ -50,6 +52,7 @@ class SearchSettings:
     population: int = 40
     cases: int = 2
     tolerated_wait: float = 1.5
+    objective: str = "slowdown"
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -60,6 +63,7 @@ class SearchSettings:
             if load is not None:
                 check_number("load", load, positive=True)
         check_choice("method", self.method, METHODS)
+        check_choice("objective", self.objective, OBJECTIVES)
         check_number("tolerated_wait", self.tolerated_wait, 1)
         check_choice("covariance", self.covariance, COVARIANCES)
         check_integer("hidden", self.hidden, 0, MOST_UNITS)

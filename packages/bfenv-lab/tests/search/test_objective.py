@@ -18,7 +18,7 @@ MODEL = "lublin:jobs=600,procs=32,load=0.9"
 def test_combine() -> None:
     """The value is the mean log ratio, plus 2 per e-fold of too long longest waits."""
     cases = [Case(MODEL, "train", 0, 200, load, 120, 0) for load in (None, 0.9)]
-    outcomes = [Outcome(0.5, 1.5, 0, 0), Outcome(0.125, 1.5 * math.e, 0, 0)]
+    outcomes = [Outcome(0.5, 1.5, 0, 0, 0.75), Outcome(0.125, 1.5 * math.e, 0, 0, 0.5)]
     score = combine(cases, outcomes)
     assert score.slowdown_ratio == pytest.approx(0.25)
     assert score.value == pytest.approx(math.log(0.25) + 2 * 0.5)
@@ -27,11 +27,20 @@ def test_combine() -> None:
     assert tolerant.value == pytest.approx(math.log(0.25) + 2 * 0.25)
 
 
+def test_the_worst_workload() -> None:
+    """By penalized slowdowns, half of the value is the mean over workloads, half the worst one."""
+    names = "first", "first", "second"
+    cases = [Case(name, "train", 0, 9, None, 0, seed) for seed, name in enumerate(names)]
+    outcomes = [Outcome(0.1, 9.0, 0, 0, penalized) for penalized in (0.25, 1.0, 0.125)]
+    score = combine(cases, outcomes, objective="penalized")
+    assert score.value == pytest.approx((math.log(0.5) + math.log(0.25)) / 2)
+
+
 def test_shaken_copies_have_a_median() -> None:
     """One shaken copy with a long wait does not make a policy one that starves jobs."""
     cases = [Case(MODEL, "train", 0, 200, None, 120, seed) for seed in range(3)]
     cases.append(cases[0]._replace(load=0.9))
-    score = combine(cases, [Outcome(0.5, wait, 0, 0) for wait in (1.0, 9.0, 1.5, 1.25)])
+    score = combine(cases, [Outcome(0.5, wait, 0, 0, 0.5) for wait in (1.0, 9.0, 1.5, 1.25)])
     assert score.wait_ratio == 1.5
 
 
@@ -44,7 +53,7 @@ def test_outcomes() -> None:
     part = shaken(with_load(trace[begin + 50 : begin + 250], 0.95), 120, seed=4)
     easy, other = (metrics(simulate(part, name)) for name in ("easy", "easy(order=size)"))
     mean = easy["mean_wait"]
-    assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0, mean, mean)]
+    assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0, mean, mean, 1.0)]
     assert outcomes[1][0].slowdown_ratio == pytest.approx(
         other["mean_bounded_slowdown"] / easy["mean_bounded_slowdown"]
     )

@@ -9,6 +9,7 @@ import pytest
 
 from bfenv import BfenvError, PolicyError, load_workload, make_trace, metrics, simulate
 from bfenv.agents.seen_jobs import check_unseen
+from bfenv.analysis import penalized_slowdown
 from bfenv.workloads import write_swf
 from bfenv_lab.search.search_run import (
     quantities_of,
@@ -64,7 +65,7 @@ def test_command() -> None:
         "workloads": (MODEL + ",seed=4",), "loads": (None, 0.123456789), "split": "all",
         "slice_jobs": 5, "shakes": 1, "shake_seconds": 7, "method": "gp", "options": "guard=2",
         "starts": ("size",), "hidden": 2, "covariance": "diagonal", "population": 9, "cases": 4,
-        "tolerated_wait": 2.5, "seed": 8,
+        "tolerated_wait": 2.5, "objective": "penalized", "seed": 8,
     }  # fmt: skip
     assert set(changes) == set(asdict(base))
     for name, value in changes.items():
@@ -194,3 +195,27 @@ def _bytes(folder: Path) -> bytes:
 def _scores(folder: Path) -> list[object]:
     lines = map(json.loads, (folder / "journal.jsonl").read_text().splitlines()[1:])
     return [(line["policies"], line["scores"], line["best"]) for line in lines]
+
+
+def test_left_out(tmp_path: Path) -> None:
+    """Each workload is scored by what the search finds on the others, which the card has, too."""
+    other = MODEL.replace("procs=32", "procs=16")
+    settings = replace(SMALL, workloads=(MODEL, other), objective="penalized", shake_seconds=0)
+    result = run_search(settings, tmp_path / "both", generations=1, leave_out=True)
+    assert [score["workload"] for score in result["left_out"]] == [MODEL, other]
+    alone = replace(settings, workloads=(other,))
+    found = run_search(alone, tmp_path / "alone", generations=1)
+    first = result["left_out"][0]
+    assert first["policy"] == found["policy"]
+    ratios = []
+    for split in ("train", "validation"):
+        trace = load_workload(MODEL, split=split)
+        own, easy = (simulate(trace, policy) for policy in (first["policy"], "easy"))
+        ratios.append(penalized_slowdown(own, easy))
+    assert first["penalized_slowdown"] == pytest.approx((ratios[0] * ratios[1]) ** 0.5)
+    written = read_result(tmp_path / "both" / "result.json")
+    assert written["left_out"] == result["left_out"]
+    assert result["command"].endswith(" --leave-out")
+    assert result_card("mine", "A formula.", result).found["left_out"] == result["left_out"]
+    with pytest.raises(BfenvError, match="needs at least two"):
+        run_search(SMALL, tmp_path / "one", generations=1, leave_out=True)
