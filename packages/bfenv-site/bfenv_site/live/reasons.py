@@ -17,7 +17,7 @@ WAITS_FOR_PROCESSORS = frozenset(
 DESCRIBED = re.compile(r"nodes[ _]required[ _]for[ _]job[ _]are[ _]", re.IGNORECASE)
 MAINTENANCE = re.compile(r"reqnodenotavail.*reserved[ _]for[ _]maintenance", re.IGNORECASE)
 # Slurm names the nodes that it misses: "ReqNodeNotAvail, UnavailableNodes:n[1-4]"
-UNAVAILABLE = re.compile(r"unavailable[ _]?nodes:\s*([^\s()]+)", re.IGNORECASE)
+UNAVAILABLE = re.compile(r"unavailable(?:[ _]?nodes)?:\s*([^\s()]+)", re.IGNORECASE)
 ARRAY_LIMIT = "JobArrayTaskLimit"
 HELD = "JobHeld"  # the priority is 0, whatever the reason says
 SUSPENDED = "SUSPENDED"  # has a place on its nodes, but others may use its processors

@@ -197,6 +197,7 @@ OTHERS = {
     "AReasonOfALaterSlurm": "AReasonOfALaterSlurm",
     "ReqNodeNotAvail, UnavailableNodes:n[2-3]": "ReqNodeNotAvail",
     "ReqNodeNotAvail, UnavailableNodes:": "ReqNodeNotAvail",
+    "ReqNodeNotAvail(Unavailable:n3)": "ReqNodeNotAvail",
     "(ReqNodeNotAvail, Reserved for maintenance)": "ReqNodeNotAvail",
 }
 
@@ -212,9 +213,12 @@ def test_jobs_that_wait_for_something_else_are_left_out_by_name(ask, reason):
         forecaster.waiting(["2"])
 
 
-def test_a_reason_that_names_nodes_which_take_jobs_again_is_out_of_date(ask):
+@pytest.mark.parametrize(
+    "reason",
+    ["ReqNodeNotAvail, UnavailableNodes:n[1-2]", "(ReqNodeNotAvail(Unavailable:n[1-2]))"],
+)
+def test_a_reason_that_names_nodes_which_take_jobs_again_is_out_of_date(ask, reason):
     """Slurm leaves it there, after a restart of slurmctld for one."""
-    reason = "ReqNodeNotAvail, UnavailableNodes:n[1-2]"
     jobs = [runs("1", "n1"), job("2", reason=reason), job("3", reason=reason, priority=0)]
     forecaster = ask(jobs, ["n1|allocated", "n2|idle"])
     assert left_out(forecaster) == {"ReqNodeNotAvail": 1}
