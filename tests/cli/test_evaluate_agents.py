@@ -135,7 +135,7 @@ def test_divisions(run):
         best = [row["division"] for row in rows if row["best"] and row["episode_jobs"] == length]
         assert best.count("completion") == 1 and best.count("trials") <= 1
     out = run("evaluate", *arguments, "--episodes", 1)[1]
-    assert "division" in out and "of its division that starves no jobs" in out
+    assert "division" in out and "of its division with the lowest penalized slowdown" in out
     arguments = ("-a", "random", "-w", f"{WORKLOAD},estimates=exact", "--episodes", 1, "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(run("evaluate", *arguments)[1])))
     assert {row["division"] for row in rows} == {"clairvoyant"}
