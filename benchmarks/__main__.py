@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks import measurements
-from benchmarks.compiling import measure_compiling
+from benchmarks.compiling import measure_compiling, measure_kernel_options
 from benchmarks.engine import measure_engine, measure_policies, measure_scaling, measure_slurm
 from benchmarks.environments import measure_environments
 from benchmarks.episodes import COLUMNS, score_episodes
@@ -72,6 +72,23 @@ def engine(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = N
 def compile_(repeat: Repeat = 3, format: FormatOption = Format.table, out: Out = None) -> None:
     """Measure what the compiler costs, and what first uses take without waiting for it."""
     _measure(measure_compiling(repeat), format, out)
+
+
+@app.command(cls=Once)
+def kernel(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several."),
+    ] = None,
+    repeat: Repeat = 7,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Measure what each change to numba's compiler brings, in compilation and in speed."""
+    names = policy or ["conservative", "agent:formula"]
+    for name in names:
+        find_policy(name)  # refuses an unknown one before anything is measured
+    _measure(measure_kernel_options(names, repeat), format, out)
 
 
 @app.command(cls=Once)

@@ -1,10 +1,13 @@
-"""What the compiler costs: CPU seconds of first uses, and of the compilation of each kernel."""
+"""What the compiler costs: CPU seconds of first uses, and of the compilation of each kernel.
+
+Also what each thing that `bfenv.core.kernel` asks of numba brings.
+"""
 
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks.measurements import Measurement, measurement
 from bfenv.core.kernel import MEANWHILE, NEVER, NOW
@@ -54,6 +57,44 @@ FIRST_USES = {
     "3,000 jobs, six policies": FIRST_POLICIES,
 }
 
+# What takes one of them out. Nothing would compile without `_FieldsThatAreNone`.
+WITHOUT = {
+    "all of them": "",
+    "separate code for kernels": """
+kernel.Kernel.get_call_template = kernel.CPUDispatcher.get_call_template
+kernel.Kernel.get_overload = kernel.CPUDispatcher.get_overload
+""",
+    "no machine code of what is written out": """
+kernel._Inlined._finalize_final_module = kernel.JITCodeLibrary._finalize_final_module
+""",
+    "large kernels are optimized once": "kernel.LARGE = 1_000_000_000",
+    "no reference counts": 'del kernel.OPTIONS["_nrt"]',
+    "kernels written out": """
+kernel.OPTIONS["forceinline"] = kernel.Kernel.written_out = False
+""",
+    "indices that are not negative": """
+kernel.arrayobj.fix_integer_index = kernel._index_from_either_end
+""",
+}
+PROGRAM = """
+import time
+import bfenv
+from bfenv.core import kernel
+from bfenv.parallel.sweep import warm_up
+{without}
+trace = bfenv.load_workload("lublin:jobs=20000,load=0.9")
+for name in {policies}:
+    begin = time.process_time()
+    warm_up(bfenv.find_policy(name))
+    print(time.process_time() - begin)
+    times = []
+    for _ in range({repeat}):
+        begin = time.process_time()
+        bfenv.simulate(trace, name)
+        times.append(time.process_time() - begin)
+    print(min(times))
+"""
+
 
 def measure_compiling(repeat: int) -> Iterator[Measurement]:
     """Measure first uses in each mode, with nothing compiled, then what each compilation takes.
@@ -69,6 +110,17 @@ def measure_compiling(repeat: int) -> Iterator[Measurement]:
     for name, seconds in zip(COMPILED, times, strict=True):
         yield measurement("compiling, CPU time", "each after those before", name, 0, [seconds])
     yield measurement("compiling, CPU time", "all of them", "", 0, [sum(times)])
+
+
+def measure_kernel_options(policies: Sequence[str], repeat: int) -> Iterator[Measurement]:
+    """Measure policies with all changes to numba's compiler and without each, by CPU time."""
+    for what, without in WITHOUT.items():
+        program = PROGRAM.format(without=without, policies=tuple(policies), repeat=repeat)
+        numbers = _run(program, NOW)
+        subject = "with all of them" if not without else f"without: {what}"
+        for policy, compiling, running in zip(policies, numbers[::2], numbers[1::2], strict=True):
+            yield measurement("compiling", policy, subject, 0, [compiling])
+            yield measurement("20,000 jobs", policy, subject, 20_000, [running])
 
 
 def _run(program: str, mode: str) -> list[float]:

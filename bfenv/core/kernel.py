@@ -5,16 +5,17 @@ function uncompiled, and another process compiles it meanwhile. Once the code is
 call runs it; all state is arrays, which both understand. The environment variable BFENV_COMPILE
 chooses otherwise: "now" compiles before the first call, "never" does not compile.
 
-Most kernels are called by other kernels only, which have them written out inside. To compile each
-as numba does, to separate machine code with two wrappers, would take twice as long: here it is
-done only for a kernel that is called from Python.
+Most kernels are called by other kernels only, which have them written out inside. numba compiles
+each to separate machine code with a wrapper for calls from Python. Here that is done only for a
+kernel that is called from Python, which takes five eighths of the time.
 
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
-count a negative one from the end; that takes a tenth of the time of EASY and more than half of that
-of conservative backfilling, whose loops the compiler can then not handle several steps at a time.
-With NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones.
-This replaces a private function of numba's; a numba without it runs the same kernels more slowly,
-see `has_index_patch`.
+count a negative one from the end, which takes a fifth of the time of conservative backfilling. With
+NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones. This
+replaces a private function of numba's; a numba without it runs the same kernels more slowly, see
+`has_index_patch`.
+
+`python -m benchmarks kernel` measures what each of these brings.
 
 A field of a NamedTuple is None for what is off. What a kernel does under `if x.field is not None:`
 is then not compiled; the condition must stand in the `if` itself.
@@ -160,17 +161,6 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return inlined_function
 
 
-class _Called(JITCodeLibrary):
-    """The code of a kernel that Python calls: the wrapper alone, with all else inside it."""
-
-    def _optimize_final_module(self) -> None:
-        for function in self._final_module.functions:
-            wrapper = function.name.startswith("_ZN7cpython")
-            if not function.is_declaration and not wrapper:
-                function.linkage = llvm.Linkage.internal  # not needed once it is written out
-        super()._optimize_final_module()
-
-
 class _Inlined(JITCodeLibrary):
     """The code of a kernel that kernels call: never separate machine code."""
 
@@ -220,14 +210,7 @@ class _FieldsThatAreNone(FunctionPass):
 
 
 class _Compiler(Compiler):
-    """numba's compiler, which writes into a library of the class `Library`."""
-
-    Library: type[JITCodeLibrary]
-
-    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
-        super().__init__(typing_context, target_context, *rest)
-        self.state.library = self.Library(target_context.codegen(), "kernel")
-        self.state.library.enable_object_caching()
+    """numba's compiler, with a pass of our own."""
 
     def define_pipelines(self) -> Any:
         """Return numba's passes and our own."""
@@ -237,12 +220,13 @@ class _Compiler(Compiler):
         return pipelines
 
 
-class _CompilerOfCalled(_Compiler):
-    Library = _Called
-
-
 class _CompilerOfInlined(_Compiler):
-    Library = _Inlined
+    """The compiler of a kernel that kernels call."""
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, *rest)
+        self.state.library = _Inlined(target_context.codegen(), "kernel")
+        self.state.library.enable_object_caching()
 
 
 class Kernel(CPUDispatcher):
@@ -254,7 +238,7 @@ class Kernel(CPUDispatcher):
         self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None
     ) -> None:
         # the further arguments are numba's, from an unpickled kernel
-        super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=_CompilerOfCalled)
+        super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=_Compiler)
         self._cache = KernelCache(function, "called")
         self._cache_of_inlined = KernelCache(function, "inlined")
         self._next_look = 0.0  # seconds
@@ -347,7 +331,7 @@ class SharedKernel(Kernel):
 
 
 def has_index_patch() -> bool:
-    """Tell whether kernels skip the test for negative indices, for 1.3 to 1.8 times the speed.
+    """Tell whether kernels skip the test for negative indices, for 1.2 times the speed.
 
     False with a version of numba that compiles indices by another function than was known here.
     """
