@@ -551,7 +551,7 @@ def without_old_reasons(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
         for misses in {entry.misses for entry in snapshot.apart if entry.misses}
     }
     entries = [*snapshot.entries]
-    apart = []
+    apart: list[Entry] = []
     for entry in snapshot.apart:
         (entries if are_up.get(entry.misses) else apart).append(entry)
     return snapshot._replace(entries=entries, apart=apart)
