@@ -19,10 +19,9 @@ from bfenv.core.schedule import bounded_slowdown, penalized
 from bfenv.envs.settings import EnvSettings, Workloads
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
-from bfenv.evaluation.agent_scores import AREA_AND_AGE
+from bfenv.evaluation.agent_scores import BEST_ORDER
 
-BEST = "area and age"
-POLICIES = {"easy": "easy", "easy-sjf": "easy-sjf", "easy-saf": "easy-saf", BEST: AREA_AND_AGE}
+POLICIES = ("easy", "easy-sjf", "easy-saf", BEST_ORDER)
 RIVALS = ("random", "easy-saf")  # every scheduler is compared with these
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
@@ -41,7 +40,7 @@ class Outcome(NamedTuple):
     def row(self, outcomes: "Sequence[Outcome]") -> tuple[str, ...]:
         """Return the cells of a table: its results, and how many episodes tell it from RIVALS.
 
-        The score is 0 for random actions and 1 for BEST, on a logarithmic scale.
+        The score is 0 for random actions and 1 for BEST_ORDER, on a logarithmic scale.
         """
         logs = np.log(self.measure)
         half = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs))
@@ -51,7 +50,7 @@ class Outcome(NamedTuple):
             "" if self.name == name else f"{episodes_to_tell(logs - rivals[name]):.1f}"
             for name in RIVALS
         )
-        worst, best = (rivals[name].mean() for name in ("random", BEST))
+        worst, best = (rivals[name].mean() for name in ("random", BEST_ORDER))
         return (
             self.name,
             f"{(worst - logs.mean()) / (worst - best):.2f}",
@@ -88,8 +87,7 @@ def score_episodes(
 
     Raises BfenvError if a policy is unknown.
     """
-    chosen = POLICIES | {name: name for name in policies}
-    by_name = {name: find_policy(text) for name, text in chosen.items()}
+    by_name = {name: find_policy(name) for name in (*POLICIES, *policies)}
     envs = BackfillVectorEnv(count, workload, **settings)
     outcomes = [
         play_at_random(envs),

@@ -18,7 +18,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from benchmarks.episodes import BEST, POLICIES, Outcome, follow, play_at_random, play_outcome
+from benchmarks.episodes import POLICIES, Outcome, follow, play_at_random, play_outcome
 from bfenv.agents.legal_choice import LegalChoice
 from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
@@ -26,6 +26,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.envs.settings import LOADS, MODEL, SEEDS
 from bfenv.envs.vector import BackfillVectorEnv
+from bfenv.evaluation.agent_scores import BEST_ORDER
 from bfenv.train_sb3 import Args, make_model
 
 EPISODES = 64
@@ -34,7 +35,7 @@ PLAIN = {"MaskablePPO": MaskablePPO, "PPO": PPO, "A2C": A2C, "DQN": DQN}  # at t
 RECIPE, EVOLUTION = "recipe", "evolution"
 LEARNERS = (*PLAIN, RECIPE, EVOLUTION)
 USUAL = ("MaskablePPO", RECIPE, EVOLUTION)  # what the command trains if nothing is named
-LINES = ("random", "easy", BEST)  # of the picture
+LINES = ("random", "easy", BEST_ORDER)  # of the picture
 GENERATIONS = 24  # of evolution
 RESAMPLES = 2000  # of a bootstrap
 
@@ -55,7 +56,7 @@ def reference_points(episodes: int = EPISODES) -> list[Point]:
     """Score random actions and the policies that learners are compared with."""
     envs = _test_envs(episodes)
     outcomes = [play_at_random(envs)]
-    outcomes += [follow(envs, name, find_policy(text)) for name, text in POLICIES.items()]
+    outcomes += [follow(envs, name, find_policy(name)) for name in POLICIES]
     return [point for outcome in outcomes for point in _points(outcome, outcome.name, 0, 0)]
 
 

@@ -20,7 +20,6 @@ from bfenv.agents.sb3_callback import ShowProgress
 from bfenv.agents.sb3_policies import ScorerPolicy, export_network
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.evaluation import evaluate_agent
-from bfenv.evaluation.agent_scores import TITLES
 
 
 @dataclass
@@ -99,7 +98,7 @@ def score(path: Path, args: Args) -> Table:
         metrics: Any = row.metrics
         names = "penalized_slowdown", "slowdown_ratio", "longest_wait_ratio"
         cells = [f"{metrics[name]:.3f}" for name in names]
-        table.add_row(TITLES.get(row.policy, row.policy), *cells)
+        table.add_row(row.policy, *cells)
     return table
 
 

@@ -8,7 +8,7 @@ from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION
 from bfenv.core.text import counted
-from bfenv.evaluation.agent_scores import TITLES, best_policies
+from bfenv.evaluation.agent_scores import best_policies
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.evaluation.row import Row
@@ -118,6 +118,6 @@ def disagreements(
 
 
 def _short(name: str) -> str:
-    """Return a name without the folders of a saved model; the title of a policy that has one."""
+    """Return a name without the folders of a saved model."""
     path, suffix, rest = name.partition(".zip")
-    return path.rpartition("/")[2] + suffix + rest if suffix else TITLES.get(name, name)
+    return path.rpartition("/")[2] + suffix + rest if suffix else name

@@ -21,11 +21,8 @@ from bfenv.evaluation.summary import REFERENCE
 from bfenv.parallel.failures import as_policy_error
 from bfenv.workloads.load import load_workload
 
-# Small areas come first, but a job that has waited for days rises: the best order of jobs that is
-# known for the default workload. Its constants come from a random search on training seeds.
-AREA_AND_AGE = "easy(order='estimate * size ** 1.84 / (1 + (wait / 233280) ** 5.8) ** 2.8')"
-TITLES = {AREA_AND_AGE: "area and age"}  # of policies whose names are too long for a table
-REFERENCES = (REFERENCE, "conservative", "easy-random", "los", AREA_AND_AGE)  # the papers' and it
+BEST_ORDER = "easy-saf-aged"  # the best order of jobs that is known for the default workload
+REFERENCES = (REFERENCE, "conservative", "easy-random", "los", BEST_ORDER)  # the papers' and it
 
 
 def evaluate_agent(
