@@ -78,7 +78,7 @@ class AgentCompetitor(Competitor):
 
     def play_episodes(
         self,
-        workload: Workloads,
+        workload: Workloads | None,
         settings: EnvSettings,
         seeds: Sequence[int],
         options: Sequence[dict[str, Any] | None],

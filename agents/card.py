@@ -271,7 +271,7 @@ def _check_number(score: Any, name: str) -> None:
     """Raise ValueError unless a score has a number from 0 of this name."""
     value = score.get(name)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= float(value) < LARGEST:  # type: ignore[arg-type]
+    if not is_number or not 0 <= float(value) < LARGEST:
         raise ValueError(f"a score needs a number from 0 in {name}, got {shown(value)}")
 
 

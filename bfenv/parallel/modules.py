@@ -1,5 +1,6 @@
 """Modules of the user, such as one with a policy, in an archive for workers on other machines."""
 
+import ast
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -20,22 +21,22 @@ INSTALLED = {"site-packages", "dist-packages"}  # folders whose packages workers
 def archive_of(competitors: Iterable[Any]) -> bytes:
     """Return a zip file of the user's modules that competitors are in; empty if there are none.
 
-    That is the package of each, or its module and those of its folder that are imported here.
-    Packages that pip has installed are left out.
+    That is the package of each, or its module and those of its folder that it imports. Packages
+    that pip has installed are left out.
 
     Args:
         competitors: Names such as "module:object", policies, or other objects of modules.
     """
-    roots: dict[Path, None] = {}
-    for module in dict.fromkeys(name for each in competitors for name in _modules_of(each)):
-        root = _root_of(module)
-        if root is None:
-            continue
-        roots[root] = None
-        for beside in tuple(sys.modules) if root.is_file() else ():
-            other = _root_of(beside)
-            if other is not None and other.parent == root.parent:
-                roots[other] = None
+    names = dict.fromkeys(name for each in competitors for name in _modules_of(each))
+    roots = dict.fromkeys(root for name in names if (root := _root_of(name)) is not None)
+    pending = [root for root in roots if root.is_file()]
+    while pending:
+        importing = pending.pop()
+        for name in _imports_of(importing):
+            root = _root_of(name)
+            if root is not None and root.parent == importing.parent and root not in roots:
+                roots[root] = None
+                pending += [root] * root.is_file()
     if not roots:
         return b""
     content = BytesIO()
@@ -81,6 +82,19 @@ def _modules_of(competitor: Any) -> Iterator[str]:
     else:
         yield type(competitor).__module__
         yield from _modules_of(getattr(competitor, "name", ""))
+
+
+def _imports_of(file: Path) -> Iterator[str]:
+    """Yield the names of the modules that a file imports, without running it."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):  # it fails where it is imported, with a better message
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
 
 
 def _root_of(module: str) -> Path | None:

@@ -32,6 +32,7 @@ def measured(suite, policy):
     return slowdown(float(np.mean(means)))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("policy", column("windows"))
 def test_windows(policy):
     """Every score of the short windows comes out again."""

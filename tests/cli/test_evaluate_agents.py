@@ -20,6 +20,7 @@ WORKLOAD = "lublin:jobs=3000,procs=32,seed=5"
 SMALL = "lublin:jobs=1500,procs=32"
 
 
+@pytest.mark.compiled
 def test_rows(run):
     """The rows are those of `evaluate_agent`, of both protocols."""
     name = "random:window=16"
@@ -79,6 +80,7 @@ def test_small_split(run):
     assert status == 0 and lengths[None] // 2 in lengths and lengths[None] < 640
 
 
+@pytest.mark.compiled
 def test_several_agents(run):
     """Agents are competitors in one table, which has each reference once."""
     agents = ("random:window=4", f"{SAMPLES}:easy", "random:window=16", f"{SAMPLES}:easy:window=16")

@@ -1,6 +1,7 @@
 """Traps of learning: what would win without scheduling well does not."""
 
 import numpy as np
+import pytest
 
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
@@ -37,6 +38,7 @@ def test_starvation():
     assert np.log(ratio).mean() < 0 < np.log(penalized(ratio, longest, usual)).mean()
 
 
+@pytest.mark.compiled
 def test_idling():
     """Passing wherever it is legal scores no better than EASY, at each setting of `idle`."""
     easy = BackfillEnv(**SHORT)
@@ -54,6 +56,7 @@ def test_idling():
         assert -total > best
 
 
+@pytest.mark.compiled
 def test_jam():
     """Large jobs that are left waiting do not hide small ones: random play works at any window."""
     trace = bfenv.load_workload("lublin:procs=128,load=0.9,seed=1000000")

@@ -188,6 +188,7 @@ def test_users_by_oracle(trace, seed):
         observation, _, over, _, info = env.step(action)
 
 
+@pytest.mark.compiled
 def test_nothing_constant():
     """In the default workload only free processors beyond the longest estimate are constant.
 

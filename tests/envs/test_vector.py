@@ -74,7 +74,7 @@ def same_steps(vector, row, steps):
         ),
         (
             None,
-            SHORT | {"idle": "allowed"},
+            SHORT | {"idle": "allowed", "episode_jobs": 6},
         ),
     ],
 )

@@ -118,7 +118,7 @@ def test_leaderboard(user, scheduler, tmp_path):
     policies = ["easy", "far_policy:decide"]
     there = {"backend": "dask", "scheduler": scheduler}
     rows = run_suite(suite, policies, out=tmp_path / "there", **there).new_rows
-    assert {row.status for row in rows} == {"ok"}
+    assert {(row.status, row.error) for row in rows} == {("ok", "")}
     here = run_suite(suite, policies, out=tmp_path / "here").new_rows
     assert sorted(rows, key=lambda row: row.key) == sorted(here, key=lambda row: row.key)
 

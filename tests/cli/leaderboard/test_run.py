@@ -67,5 +67,5 @@ def test_own_agent(tmp_path):
     run = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
     assert (run.returncode, "failed" in run.stderr) == (0, False), run.stderr
     rows = Counter(row.policy for row in read_leaderboard(tmp_path / "board").rows)
-    references = ("easy", "random", "conservative", "easy-random", "los")
+    references = ("easy", "random", "conservative", "easy-random", "los", "easy-saf-aged")
     assert rows == {"mine:mine": 4} | dict.fromkeys(references, 4)

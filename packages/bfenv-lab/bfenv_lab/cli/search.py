@@ -41,7 +41,7 @@ def search(
     objective: str = o.option("slowdown", "NAME", "slowdown or penalized, see above."),
     leave_out: bool = o.option(
         False,
-        None,
+        "",
         "Then search without each workload in turn, and score on it what is found.",
         "--leave-out",
     ),

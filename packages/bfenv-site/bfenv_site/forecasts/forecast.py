@@ -377,7 +377,7 @@ def forecaster_at(
         check_request(trace.name, trace.processors, jobs.estimate, jobs.user, *new)
     chosen = pf.past_moments(len(submit), check_integer("past", past, 0))
     chosen = chosen[submit[chosen] < moment].tolist()
-    earlier = []
+    earlier: list[pf.PastForecasts] = []
     for known, job in zip(
         source.known_at([*submit[chosen].tolist(), moment]), [*chosen, -1], strict=True
     ):

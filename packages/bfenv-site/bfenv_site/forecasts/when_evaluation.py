@@ -27,7 +27,7 @@ from bfenv_site.forecasts.learned import (
     random_waiting,
     request_in,
 )
-from bfenv_site.forecasts.past_forecasts import past_moments
+from bfenv_site.forecasts.past_forecasts import PastForecasts, past_moments
 from bfenv_site.forecasts.rivals import bound_waits, class_median
 
 PART = 0.6  # of the jobs come before those that are evaluated
@@ -105,14 +105,15 @@ def evaluate_forecasts(
     for job in grid:
         at.setdefault(int(submit[job]), []).append(job)
     at |= {time: at.get(time, []) for time, _, _ in cases}
-    times, earlier, outcomes = sorted(at), {}, []
+    times, outcomes = sorted(at), []
+    earlier: dict[int, PastForecasts] = {}
     model = Regression(schedule, first, seed) if regression else None
     generator = np.random.default_rng((seed, 1))
     for i, (time, known) in enumerate(zip(times, source.known_at(times), strict=True)):
         for job in at[time]:
-            before = past_moments(job + 1, past)
-            before = [one for one in before[submit[before] < time].tolist() if one in earlier]
-            own = joined([earlier[one] for one in before])
+            moments_before = past_moments(job + 1, past)
+            before = moments_before[submit[moments_before] < time].tolist()
+            own = joined([earlier[moment] for moment in before if moment in earlier])
             earlier[job] = earlier_forecasts(source, known, job, own, threads)
         for _, job, is_new in (case for case in cases if case[0] == time):
             chosen = past_moments(len(known.runtime), past)

@@ -188,7 +188,7 @@ def convert(
         sel.write_users(selection.users, runs)
     notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
     notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
-    names = tuple(_names(runs)) if selection.names else ()
+    numbered = tuple(_names(runs)) if selection.names else ()
     count = len(runs)
     del runs
     return make_trace(
@@ -215,7 +215,7 @@ def convert(
             f"UnixStartTime: {origin}",
             f"TimeZoneString: {timezone}",
             f"MaxProcs: {processors}",
-            *names,
+            *numbered,
             *(f"Note: {note}" for note in notes),
             *(
                 f"Note: not a job: {why}: {count}"
