@@ -30,7 +30,7 @@ from bfenv.evaluation.agent_scores import BEST_ORDER
 from bfenv.train_sb3 import Args, make_model
 
 EPISODES = 64
-POINTS = 4  # of a curve, behind that of the untrained network
+POINTS = 4  # of a curve, after the point of the untrained network
 PLAIN = {"MaskablePPO": MaskablePPO, "PPO": PPO, "A2C": A2C, "DQN": DQN}  # at their defaults
 RECIPE, EVOLUTION = "recipe", "evolution"
 LEARNERS = (*PLAIN, RECIPE, EVOLUTION)

@@ -122,7 +122,7 @@ class CompileProcess:
 
 
 def main() -> None:
-    """Compile what arrives on standard input, as long as there is work."""
+    """Compile the kernels that standard input names, and end when nothing is left to compile."""
     messages = sys.stdin.buffer
     root = Path(pickle.load(messages))
     lock = FileLock(root / LOCK, timeout=0)

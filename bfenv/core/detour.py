@@ -72,8 +72,8 @@ def new_detour(jobs: Jobs, outages: range, dependencies: Dependencies | None = N
 def around_outages(policy: Policy, trace: Trace, event_order: str = "standard") -> Policy:
     """Return the policy for the outages of a trace, and for jobs that wait for others to end.
 
-    Its passes go around them, and its records are those of the trace's jobs. Without either, it is
-    the policy itself.
+    The returned policy makes its passes around the outages, and records the jobs of the trace. If
+    the trace has neither outages nor such jobs, the policy itself is returned.
 
     Raises WorkloadError if there are some, and the event order is not the standard one.
     """

@@ -25,7 +25,7 @@ NEAR = 8  # steps that are counted at once, and to either side of a guess where 
 
 
 TOO_SMALL = "the profile is full: give new_profile more running jobs or reservations"
-NO_TIME = "a reservation must end after its begin, and after that of the profile"
+NO_TIME = "a reservation must end after it begins, and after the profile begins"
 TOO_LARGE = "a reservation must not be larger than the machine"
 
 

@@ -105,7 +105,7 @@ class EnvHandle:
 
     @property
     def started_jobs(self) -> int:
-        """How many of the jobs submitted so far have started, those of the warm-up included."""
+        """How many of the jobs submitted so far have started. Jobs of the warm-up count, too."""
         state = self.cluster.state
         return int(state[c.NEXT_JOB] - state[c.FIRST_JOB]) - len(waiting(self.cluster))
 

@@ -107,8 +107,8 @@ def agents_of(
         deterministic: Passed to `predict`; None for both modes.
 
     Raises:
-        BfenvError: If the agent cannot be opened, its settings contradict those of the episodes, or
-            it was trained on jobs of the episodes.
+        BfenvError: If the agent cannot be opened, if its settings contradict the settings of the
+            episodes, or if it was trained on jobs of the episodes.
     """
     opened = open_agent(agent, trust=trust)
     settings = opened.settings_with(case.env_settings)

@@ -148,7 +148,7 @@ class Episodes:
         """Return what a policy makes of the jobs of an episode.
 
         Args:
-            policy: The policy; its seed is that of the episode.
+            policy: The policy, which gets the seed of the episode.
             k: Index of the episode.
         """
         window, (seed, _) = self.windows[k], self.resets[k]
@@ -213,7 +213,7 @@ def short_length(trace: Trace | None, split: str) -> int:
     """Return the default `episode_jobs`, or half of what a small split has after the warm-up.
 
     Args:
-        trace: The trace; None for those of the default workload.
+        trace: The trace; None for the traces of the default workload.
         split: The part of it that episodes are taken from.
     """
     usual, warmup_jobs = DEFAULTS["episode_jobs"], DEFAULTS["warmup_jobs"]

@@ -51,7 +51,7 @@ def own_names() -> Mapping[str, OwnName]:
 
 
 def reading(name: str) -> str:
-    """Return how a name reads: what cannot be told apart at a glance is the same."""
+    """Return how a name reads. Two names that a reader may confuse at a glance read the same."""
     text = name.casefold().replace("()", "o").translate(ALIKE)
     text = MARKS.sub("", SEPARATORS.sub("", text)).removesuffix("/")
     for pair, single in PAIRS.items():

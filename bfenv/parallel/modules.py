@@ -51,7 +51,7 @@ def archive_of(competitors: Iterable[Any]) -> bytes:
 
 
 def unpack(archive: bytes, folder: Path) -> None:
-    """Let this process import the modules of an archive, in place of those of the same names.
+    """Let this process import the modules of an archive. They replace modules of equal names.
 
     Args:
         archive: What `archive_of` returns.

@@ -24,7 +24,7 @@ class SectionTable(NamedTuple):
     caption: str
     columns: Sequence[str]
     lines: Sequence[Sequence[Value]]
-    words: int = 1  # so many columns, from the first, have words; the others have numbers
+    words: int = 1  # number of columns with words, from the first on; the others have numbers
     note: str = ""
     in_text: bool = True  # the table is also printed; others are on the page only
 

@@ -5,6 +5,7 @@ Their options are those of `bfenv_site.logs.slurm.read_sacct` that are one value
 """
 
 import os
+from collections.abc import Callable
 
 from bfenv.core.jobs import Trace
 from bfenv_site.logs.formats import read_log
@@ -58,57 +59,31 @@ def xdmod(
     )
 
 
-def pbs(
-    path: str | os.PathLike[str],
-    processors: int | None = None,
-    timezone: str = "UTC",
-    longest: str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
-) -> Trace:
-    """Read an accounting log of PBS Professional, OpenPBS or Torque."""
-    return _accounting(path, "pbs", processors, timezone, longest, overrun, on_error)
+def _accounting(kind: str, what: str) -> Callable[..., Trace]:
+    """Return the reader of one kind of accounting logs."""
+
+    def read(
+        path: str | os.PathLike[str],
+        processors: int | None = None,
+        timezone: str = "UTC",
+        longest: str | None = None,
+        overrun: str = "kill",
+        on_error: str = "raise",
+    ) -> Trace:
+        return read_log(
+            path,
+            kind,
+            processors=processors,
+            timezone=timezone,
+            longest=longest,
+            overrun=overrun,
+            on_error=on_error,
+        )
+
+    read.__name__, read.__qualname__, read.__doc__ = kind, kind, f"Read {what}."
+    return read
 
 
-def sge(
-    path: str | os.PathLike[str],
-    processors: int | None = None,
-    timezone: str = "UTC",
-    longest: str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
-) -> Trace:
-    """Read an accounting file of Grid Engine."""
-    return _accounting(path, "sge", processors, timezone, longest, overrun, on_error)
-
-
-def lsf(
-    path: str | os.PathLike[str],
-    processors: int | None = None,
-    timezone: str = "UTC",
-    longest: str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
-) -> Trace:
-    """Read a file lsb.acct of LSF."""
-    return _accounting(path, "lsf", processors, timezone, longest, overrun, on_error)
-
-
-def _accounting(
-    path: str | os.PathLike[str],
-    kind: str,
-    processors: int | None,
-    timezone: str,
-    longest: str | None,
-    overrun: str,
-    on_error: str,
-) -> Trace:
-    return read_log(
-        path,
-        kind,
-        processors=processors,
-        timezone=timezone,
-        longest=longest,
-        overrun=overrun,
-        on_error=on_error,
-    )
+pbs = _accounting("pbs", "an accounting log of PBS Professional, OpenPBS or Torque")
+sge = _accounting("sge", "an accounting file of Grid Engine")
+lsf = _accounting("lsf", "a file lsb.acct of LSF")

@@ -56,20 +56,22 @@ def mixture(trees, came, waited=0, past=None, points=(600, 900)):
     return samples, mixed(samples, *one, past, start, NOW, trees, points)
 
 
-def test_trees_that_were_right_replace_futures_that_were_not():
+def test_right_trees():
+    """Trees that were right replace futures that were wrong."""
     came = np.linspace(800, 1200, MOMENTS).astype(int)
     _, found = mixture(Trees(1000), came)
     assert 780 <= found.min() and found.max() <= 1220
     assert np.median(found) == pytest.approx(1000, rel=0.03)
 
 
-def test_futures_that_were_right_stay_as_they_are():
+def test_right_futures():
+    """Futures that were right are not changed."""
     came = np.linspace(10_000, 20_000, MOMENTS).astype(int)
     samples, found = mixture(Trees(1000), came)
     assert np.array_equal(found, samples)
 
 
-def test_a_mixture_is_corrected_by_its_errors():
+def test_correction():
     """The trees say a tenth of what came, and are closer to it than futures of 10,000 s."""
     _, found = mixture(Trees(100), np.linspace(800, 1200, MOMENTS).astype(int))
     low, high = np.quantile(found, [0.1, 0.9])
@@ -77,7 +79,7 @@ def test_a_mixture_is_corrected_by_its_errors():
 
 
 @pytest.mark.parametrize("changes", [{"waited": 5}, {"points": (499, 900)}, {"few": True}])
-def test_without_forecasts_of_its_kind_nothing_is_mixed(changes):
+def test_no_forecasts(changes):
     """For want of jobs that waited, of jobs to learn from, and of moments."""
     if changes.pop("few", False):
         changes["past"] = past_of(np.linspace(1e4, 2e4, 200)[None], 10)
@@ -85,7 +87,7 @@ def test_without_forecasts_of_its_kind_nothing_is_mixed(changes):
     assert np.array_equal(found, samples)
 
 
-def test_the_trees_that_are_compared_know_none_of_the_forecasts():
+def test_unseen():
     """They learn from jobs before these; those of the forecast itself from later ones, too."""
     trees = Trees(1000)
     mixture(trees, np.full(MOMENTS, 1000))
@@ -94,7 +96,7 @@ def test_the_trees_that_are_compared_know_none_of_the_forecasts():
     assert (earlier, latest) == (18_432 - 2 * 2048, 18_432)
 
 
-def test_features_know_nothing_of_what_comes():
+def test_no_future():
     """Other starts and ends after a moment change no feature at that moment."""
     schedule = bfenv.simulate(TRACE, "easy")
     time = int(TRACE.jobs.submit[150])
@@ -110,7 +112,8 @@ def test_features_know_nothing_of_what_comes():
         )
 
 
-def test_a_job_that_you_ask_for_has_the_features_that_it_would_have_in_the_log():
+def test_features_of_new_job():
+    """A new job has the features that it would have in the log."""
     schedule = bfenv.simulate(TRACE, "easy")
     time = int(TRACE.jobs.submit[150])
     size, limit, user, _ = (int(TRACE.requests[row, 150]) for row in (1, 2, 3, 0))
@@ -126,7 +129,7 @@ def test_a_job_that_you_ask_for_has_the_features_that_it_would_have_in_the_log()
 
 
 @pytest.mark.compiled
-def test_a_forecast_of_recorded_starts_learns_from_them(tmp_path):
+def test_recorded_starts(tmp_path):
     """Each job of this log waits for an hour on an idle machine: no rule of EASY says so."""
     path, count = tmp_path / "hour.swf", 900
     lines = [f"{i + 1} {5000 * i} 3600 60 1 -1 -1 1 600 -1 1 1 1 1 1 1 -1 -1" for i in range(count)]

@@ -54,7 +54,8 @@ def heading(driver, column):
     return driver.find_elements("css selector", "#ranking thead th")[column]
 
 
-def test_a_click_on_a_heading_sorts_and_another_turns_it_round(opened):
+def test_click_sorts(opened):
+    """A click on a heading sorts, and another click reverses the order."""
     before = ranking(opened)
     ranks = [float(row[1]) for row in before]
     assert ranks == sorted(ranks)
@@ -68,7 +69,8 @@ def test_a_click_on_a_heading_sorts_and_another_turns_it_round(opened):
     assert sorted(ranking(opened)) == sorted(before)
 
 
-def test_the_keyboard_alone_sorts(opened):
+def test_keyboard_sorts(opened):
+    """The keyboard alone sorts."""
     from selenium.webdriver.common.keys import Keys
 
     table = opened.find_element("css selector", "#ranking .scroll")
@@ -83,7 +85,8 @@ def test_the_keyboard_alone_sorts(opened):
     assert "descending" in opened.find_element("id", "status").get_attribute("textContent")
 
 
-def test_a_policy_picked_is_highlighted_in_every_chart(opened):
+def test_highlight(opened):
+    """A policy that is picked is highlighted in every chart."""
     box = opened.find_element("css selector", ".pick[data-p='6']")
     opened.execute_script(
         "arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})", box
@@ -101,12 +104,14 @@ def test_a_policy_picked_is_highlighted_in_every_chart(opened):
     assert all(other.is_enabled() for other in others)
 
 
-def test_typing_a_name_leaves_the_policies_of_that_name(opened):
+def test_filter(opened):
+    """Typing a name leaves the policies of that name."""
     opened.find_element("id", "filter").send_keys("EASY-s")
     assert sorted(row[0] for row in ranking(opened, 1)) == ["easy-saf", "easy-sjbf"]
 
 
-def test_nothing_is_asked_of_others_and_nothing_goes_wrong(opened, address):
+def test_no_requests(opened, address):
+    """The page requests nothing from other hosts, and logs no error."""
     show(opened, 1280)
     opened.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     opened.execute_async_script("setTimeout(arguments[0], 300)")
@@ -121,7 +126,8 @@ def test_nothing_is_asked_of_others_and_nothing_goes_wrong(opened, address):
     assert opened.current_url == address
 
 
-def test_hostile_names_are_shown_and_do_nothing(opened):
+def test_hostile_names(opened):
+    """Hostile names are shown as text and run no code."""
     assert opened.title == "test-v1: leaderboard of backfilling schedulers"
     assert HOSTILE in [row[0] for row in ranking(opened)]
     assert ALIEN in [row[0] for row in ranking(opened, 1)]
@@ -135,7 +141,8 @@ def test_hostile_names_are_shown_and_do_nothing(opened):
 
 
 @pytest.mark.parametrize("width", [375, 320, 1280])
-def test_a_page_is_never_wider_than_its_window(opened, width):
+def test_width(opened, width):
+    """A page is never wider than its window."""
     show(opened, width)
     opened.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
     wide = "return [document.documentElement.scrollWidth, window.innerWidth]"
@@ -149,7 +156,8 @@ def test_a_page_is_never_wider_than_its_window(opened, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_what_is_behind_them(opened, scheme):
+def test_contrast(opened, scheme):
+    """Text has enough contrast to its background."""
     opened.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
         {"features": [{"name": "prefers-color-scheme", "value": scheme}]},
@@ -177,7 +185,8 @@ def contrast(one, other):
     return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
-def test_on_paper_every_workload_is_unfolded(opened):
+def test_print(opened):
+    """In print, every workload is unfolded."""
     opened.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     folded = "return document.querySelectorAll('details:not(.numbers, [open])').length"
     assert opened.execute_script(folded) == 1  # the list of all runs
@@ -186,7 +195,8 @@ def test_on_paper_every_workload_is_unfolded(opened):
     assert len(opened.print_page()) > 50_000
 
 
-def test_without_its_script_the_page_shows_the_ranking_and_the_charts(driver, address):
+def test_without_script(driver, address):
+    """Without its script, the page shows the ranking and the charts."""
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         driver.get(address)
