@@ -299,9 +299,13 @@ def _by_workload(
         return {name: list(agents) for name in workloads}
     if not agents:
         return {WORKLOAD: []}
+    from bfenv.agents.agent_names import find_agent, read_agent
     from bfenv.evaluation.agent_scores import workload_of
     from bfenv.evaluation.episodes import DEFAULT
 
+    for agent in agents:
+        if not read_agent(agent).is_saved:
+            find_agent(agent)  # an unknown one is refused before anything is said of another
     groups: dict[str, list[str]] = {}
     for agent in agents:
         name = workload_of(agent) or ""

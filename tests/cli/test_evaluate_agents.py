@@ -240,3 +240,10 @@ def test_errors(run, arguments, named):
     *notes, error = err.splitlines()
     assert (status, out) == (2, "") and named in error
     assert all("plays the split" in note for note in notes) and len(notes) < 2
+
+
+def test_unknown_agent(run):
+    """An unknown agent is refused in one line, before it is said what plays which workload."""
+    status, out, err = run("evaluate", "--agent", "easy", "--agent", "nothing")
+    assert (status, out) == (2, "")
+    assert err.startswith("bfenv: unknown agent 'nothing'") and err.count("\n") == 1
