@@ -92,8 +92,8 @@ def _call_aside(loop: Callable[[], None], cluster: Cluster) -> None:
             done.set()
 
     thread = threading.Thread(target=call, name=THREAD, daemon=True)
-    thread.start()
     try:
+        thread.start()  # a signal may arrive here, when the other thread already makes passes
         while not done.wait(LOOK):
             pass
     except BaseException:

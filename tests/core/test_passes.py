@@ -104,6 +104,25 @@ def test_signal(policy):
             assert not thread.is_alive()
 
 
+def test_early_signal(monkeypatch):
+    """An exception that arrives while the thread starts ends the passes, too."""
+
+    class InterruptedThread(threading.Thread):
+        def start(self):
+            super().start()
+            raise Alarm
+
+    policy = CASES["passes"]
+    cluster, jobs, truth = new_cluster(ONE_JOB)
+    monkeypatch.setattr(passes.threading, "Thread", InterruptedThread)
+    with pytest.raises(Alarm):
+        passes.run_passes(policy, cluster, jobs, truth, new_memory(policy, jobs, 1, 0))
+    for thread in threading.enumerate():
+        if thread.name == passes.THREAD:
+            thread.join(60)
+            assert not thread.is_alive()
+
+
 def test_other_threads():
     """A thread in which no signals are handled makes the passes itself."""
     threads = []
