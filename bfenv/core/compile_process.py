@@ -98,12 +98,18 @@ class CompileProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"BFENV_COMPILE": "now", "PYTHONPATH": os.pathsep.join(sys.path)},
+                cwd=self.root,  # the program's folder may be removed before the process ends
+                env=os.environ
+                | {
+                    "BFENV_CACHE": str(self.root.parent),
+                    "BFENV_COMPILE": "now",
+                    "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+                },
                 start_new_session=True,  # Ctrl-C is for the program
             )
         except Timeout:
             return
-        except OSError:  # the folder is gone, or the system starts no more processes
+        except OSError:  # a folder is gone, or the system starts no more processes
             self._note_end(1)
             return
         self._sent = set()
@@ -153,11 +159,16 @@ def _receive(messages: IO[bytes], work: "queue.Queue[Request | None]") -> None:
 
 
 def _compile(request: Request) -> None:
-    """Compile a kernel into the cache; if that fails, put the reason there."""
+    """Compile a kernel into the cache; if that fails, put the reason there.
+
+    What the system lacks just now, such as memory, is no reason to keep: the process ends.
+    """
     kernel = find_kernel(request.place)
     signature = pickle.loads(request.signature)
     try:
         kernel.compile(signature)
+    except (MemoryError, OSError):
+        os._exit(1)
     except Exception as error:  # numba's, or of the kernel's own types
         kernel.keep_failure(signature, f"{type(error).__name__}: {error}".partition("\n")[0])
 

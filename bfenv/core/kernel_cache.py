@@ -27,7 +27,7 @@ from bfenv.core.cache_folder import cache_root, note_use, prune, write_to_cache
 from bfenv.core.kernel_sources import code_digest, file_stamp
 
 PLAIN = int | float | str | bytes | np.generic | None  # what a closure may hold
-FAILURE = ".failed"  # suffix of the file that says why there is no code
+FAILURE = ".impossible"  # suffix of the file that says why there is no code
 CHECKSUM = hashlib.sha256().digest_size
 Key = tuple[Any, Any, bytes]  # signature, what the code is compiled for, values of the closure
 

@@ -59,7 +59,7 @@ def counts(own):
     return own
 
 
-def start_program(program, folder, cache):
+def start_program(program, folder, cache, **options):
     """Start a program that compiles meanwhile, with the packages of a folder."""
     environment = os.environ | {
         "BFENV_CACHE": str(cache),
@@ -73,6 +73,7 @@ def start_program(program, folder, cache):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        **options,
     )
 
 
@@ -140,6 +141,20 @@ def test_short_program(counts, tmp_path):
     assert program.communicate() == ("called\n", "")
     wait_until(lambda: list(tmp_path.glob("cache/kernels/own.counts-*/count-called-*.nbc")))
     wait_until(lambda: not compile_processes(tmp_path / "cache"))
+
+
+@needs_proc
+def test_removed_folder(counts, tmp_path):
+    """What a program has asked for is compiled even if the folder that it ran in is removed."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    program = start_program(ONE_CALL, tmp_path, tmp_path / "cache", cwd=folder)
+    assert program.stdout.readline() == "called\n"
+    folder.rmdir()
+    program.communicate()
+    wait_until(lambda: not compile_processes(tmp_path / "cache"))
+    [kept] = tmp_path.glob("cache/kernels/own.counts-*/count-called-*")
+    assert kept.suffix == ".nbc"
 
 
 @needs_proc
