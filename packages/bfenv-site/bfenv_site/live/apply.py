@@ -48,15 +48,9 @@ from bfenv.knowledge.runtime_sampler import ended_jobs
 from bfenv.knowledge.user_history import count_jobs, learn_jobs, note_age_limit
 from bfenv_site.defaults import NODE_FORMAT, QUEUE_FORMAT
 from bfenv_site.futures.futures import cluster_at
-from bfenv_site.live.live_queue import (
-    DEFAULT_LIMIT,
-    Entry,
-    Snapshot,
-    nodes_of,
-    number_of,
-    snapshot_of,
-    without_old_reasons,
-)
+from bfenv_site.live.live_queue import DEFAULT_LIMIT
+from bfenv_site.live.nodes import nodes_of, without_old_reasons
+from bfenv_site.live.squeue import Entry, Snapshot, number_of, snapshot_of
 
 TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv_site.live.apply import apply_order, lifts
-from bfenv_site.live.live_queue import Entry
+from bfenv_site.live.squeue import Entry
 
 NOW = int(time.time())
 # Reads and changes queue.json in the folder of the programs: a dict of jobs by name.

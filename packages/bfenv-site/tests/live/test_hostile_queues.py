@@ -5,7 +5,8 @@ import json
 import pytest
 
 from bfenv.core.errors import BfenvError
-from bfenv_site.live.live_queue import number_of, read_sinfo, read_squeue
+from bfenv_site.live.nodes import read_sinfo
+from bfenv_site.live.squeue import number_of, read_squeue
 from bfenv_site.logs.selection import read_users
 
 NOON = 1767268800

@@ -19,8 +19,10 @@ from bfenv.core.errors import BfenvError
 from bfenv.workloads.load import load_workload
 from bfenv_site.forecasts.known import UNLIMITED
 from bfenv_site.live.apply import apply_order
-from bfenv_site.live.live_queue import forecaster_of_queue, nodes_of, read_squeue
+from bfenv_site.live.live_queue import forecaster_of_queue
+from bfenv_site.live.nodes import nodes_of
 from bfenv_site.live.reasons import is_for_processors, reason_name
+from bfenv_site.live.squeue import read_squeue
 from bfenv_site.reports.variants import with_changes
 from bfenv_site.reports.whatif import what_if
 

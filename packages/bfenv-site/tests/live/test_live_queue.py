@@ -8,7 +8,9 @@ import pytest
 
 import bfenv
 from bfenv_site.forecasts.known import UNLIMITED
-from bfenv_site.live.live_queue import forecaster_of_queue, read_sinfo, read_squeue
+from bfenv_site.live.live_queue import forecaster_of_queue
+from bfenv_site.live.nodes import read_sinfo
+from bfenv_site.live.squeue import read_squeue
 from site_helpers.queues import QUEUE
 
 NOW = 1_767_226_200

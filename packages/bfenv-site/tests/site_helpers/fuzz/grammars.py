@@ -22,7 +22,9 @@ from typing import Any, NamedTuple
 
 from bfenv.core.errors import BfenvError
 from bfenv.workloads.logs.swf import read_swf
-from bfenv_site.live.live_queue import forecaster_of_queue, on_nodes, read_sinfo, read_squeue
+from bfenv_site.live.live_queue import forecaster_of_queue
+from bfenv_site.live.nodes import on_nodes, read_sinfo
+from bfenv_site.live.squeue import read_squeue
 from bfenv_site.logs.outage_files import load_outages, windows_of
 from bfenv_site.slurm.conf import read_conf
 from bfenv_site.slurm.parameters import PARAMETERS, read_parameters

@@ -1,0 +1,311 @@
+"""The jobs of a live queue, as Slurm's `squeue` prints them: in text, or in JSON.
+
+Source: the manual page squeue(1) of Slurm 25.11, and the data parsers of Slurm 21.08 to 25.05, of
+which later ones wrap numbers as {"set", "number"} and states as lists.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import bfenv_site.live.reasons as rs
+from bfenv.core.durations import MINUTE, parse_duration
+from bfenv.core.errors import WorkloadError
+from bfenv.core.names import LARGEST
+from bfenv.core.text import shown
+from bfenv.workloads.logs.text import read_json, read_lines
+from bfenv.workloads.logs.times import LATEST
+from bfenv_site.defaults import SQUEUE
+from bfenv_site.forecasts.known import UNLIMITED
+
+FIELDS = 13  # of a line of squeue
+RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
+WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", rs.SUSPENDED}
+ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
+ENDLESS = {"UNLIMITED", "INFINITE"}
+NO_LIMIT = {"NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}  # there is one, and it is not said
+INTEGER = re.compile(r"-?[0-9]{1,15}$")
+DIGITS = 15  # of a number, at most
+# Tasks of an array: "0-9:2,20%4" within brackets; Slurm cuts a long list, as in "0,2,4,..."
+TASKS = re.compile(r"\[([^\[\]]*)\]")
+SPAN = re.compile(rf"([0-9]{{1,{DIGITS}}})(?:-([0-9]{{1,{DIGITS}}}))?(?::([0-9]{{1,{DIGITS}}}))?$")
+CUT = "..."
+MOST_ENTRIES = 10**7  # Slurm knows no more jobs; one array has 4 million at most
+
+
+class Entry(NamedTuple):
+    """A job of a live queue."""
+
+    name: str
+    user: str
+    runs: bool
+    size: int  # processors
+    limit: int  # seconds; 0 if it is not known, UNLIMITED if there is none
+    submit: int  # seconds since 1970, as are the others
+    start: int  # -1 if it waits
+    priority: int
+    reason: str
+    partition: str = ""  # several with commas between them, of a job that may run in any
+    nodes: str = ""  # as Slurm lists them
+    nice: int = 0
+    end: int = -1  # -1 if it has not ended
+    most_tasks: int = 0  # of the array that may run at once; 0 for no limit
+    misses: str = ""  # the nodes that the reason names as not available, as Slurm lists them
+
+    @property
+    def array(self) -> str:
+        """The number of the job, or of the array that it is of."""
+        return self.name.partition("_")[0]
+
+
+def number_of(entry: Entry) -> tuple[int, ...]:
+    """Return the number of a job, and of its task: of equal priorities, Slurm takes the lowest."""
+    numbers = re.findall(f"[0-9]{{1,{DIGITS}}}", entry.name.partition("[")[0])
+    return tuple(map(int, numbers))
+
+
+class Snapshot(NamedTuple):
+    """A queue at an instant."""
+
+    time: int  # seconds since 1970
+    entries: list[Entry]  # that run, or wait for nothing but processors
+    apart: list[Entry]  # others that wait, or are suspended; the reason is its name
+    ended: list[Entry]  # that have run and are still known to Slurm
+    has_clock: bool = True  # the time is that of Slurm, not of the last event
+
+
+def read_squeue(path: str | os.PathLike[str], maintenance: bool = False) -> Snapshot:
+    """Read what `squeue --json`, or the command SQUEUE, has printed.
+
+    Args:
+        path: The file.
+        maintenance: Whether jobs that wait for the end of maintenance wait for processors, because
+            its windows are known.
+
+    Raises:
+        BfenvError: If the file is neither, a time has no time zone, or there is no job.
+    """
+    lines, _ = read_lines(path)
+    if not "".join(lines).lstrip().startswith("{"):
+        return snapshot_of(path, lines, maintenance)
+    content, _ = read_json(path)
+    jobs = content.get("jobs") if isinstance(content, dict) else None
+    if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
+        raise WorkloadError(f"{path}: not the output of squeue --json: it has no list 'jobs'")
+    parsed = [_from_json(path, job) for job in jobs]
+    last = _amount(path, "last_update", content.get("last_update"), most=LATEST)
+    return _snapshot(path, parsed, last, maintenance)
+
+
+def snapshot_of(where: Any, lines: Iterable[str], maintenance: bool = False) -> Snapshot:
+    """Return what lines of the command SQUEUE say; `where` they are from is for messages.
+
+    Raises BfenvError as `read_squeue` does.
+    """
+    parsed = [_from_line(where, i, line) for i, line in enumerate(lines, 1)]
+    return _snapshot(where, parsed, 0, maintenance)
+
+
+def _snapshot(
+    where: Any, parsed: list[tuple[Entry, int, int] | None], last: int, maintenance: bool = False
+) -> Snapshot:
+    """Sort jobs by what they wait for; see `reasons` for those that wait for processors.
+
+    * `parsed`: each job, its number of tasks, and the time on Slurm's clock or 0; None for lines
+      without a job in the queue.
+    * `last`: the time on Slurm's clock, or 0.
+    * `maintenance`: whether maintenance windows are known, so that no job waits for them unseen.
+    """
+    jobs = [job for job in parsed if job is not None]
+    has_clock = last > 0 or any(time for _, _, time in jobs)
+    running = Counter(entry.array for entry, _, _ in jobs if entry.runs)
+    entries: list[Entry] = []
+    apart: list[Entry] = []
+    ended: list[Entry] = []
+    if sum(count for _, count, _ in jobs) > MOST_ENTRIES:
+        raise WorkloadError(f"{where}: more than {MOST_ENTRIES:,} jobs, which no Slurm has")
+    for entry, count, time in jobs:
+        last = max(last, time, entry.submit, entry.start)
+        if entry.runs or entry.end >= 0:
+            (ended if entry.end >= 0 else entries).append(entry)
+            continue
+        reason = _reason_apart(entry, maintenance)
+        if entry.most_tasks and reason in ("", rs.ARRAY_LIMIT):
+            free = max(0, min(count, entry.most_tasks - running[entry.array]))
+            running[entry.array] += free
+            entries += [entry] * free
+            apart += [entry._replace(reason=rs.ARRAY_LIMIT)] * (count - free)
+        elif reason:
+            misses = rs.unavailable_nodes(entry.reason) if entry.priority else ""
+            apart += [entry._replace(reason=reason, misses=misses)] * count
+        else:
+            entries += [entry] * count
+    return Snapshot(last, entries, apart, ended, has_clock)
+
+
+def _reason_apart(entry: Entry, maintenance: bool) -> str:
+    """Return for what a job waits other than processors; "" if it waits for these alone."""
+    if entry.reason == rs.SUSPENDED:
+        return rs.SUSPENDED
+    if rs.is_for_processors(entry.reason) or (maintenance and rs.is_maintenance(entry.reason)):
+        return "" if entry.priority else rs.HELD
+    name = rs.reason_name(entry.reason)
+    if entry.priority == 0 and name.lower() in ("job", "launch"):  # a description: requeued, held
+        return rs.HELD
+    return name
+
+
+def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | None:
+    if not line.strip():
+        return None
+    fields = [field.strip() for field in line.split("|")]
+    where = f"{path}, line {number}"
+    if len(fields) != FIELDS:
+        raise WorkloadError(f"{where}: {len(fields)} fields, not {FIELDS}; print it with {SQUEUE}")
+    name, user, state, size, limit, submit, start, ran, priority, reason, partition, nodes, nice = (
+        fields
+    )
+    has_ended = state in ENDS and start.isdecimal() and nodes != ""  # else it never ran
+    if not has_ended and state not in RUNS | WAITS:
+        return None
+    runs = state in RUNS
+    start = submit if start == "N/A" else start  # it is being requeued, and still has its nodes
+    began = _instant(where, start) if runs or has_ended else -1
+    seconds, elapsed = map(_limit, (limit, ran))  # INVALID if the clock here is behind Slurm's
+    entry = Entry(
+        name=name,
+        user=user,
+        runs=runs,
+        size=whole_number(where, size),
+        limit=seconds,
+        submit=_instant(where, submit),
+        start=began,
+        priority=whole_number(where, priority),
+        reason=rs.SUSPENDED if state == rs.SUSPENDED else reason,
+        partition=partition,
+        nodes=nodes,
+        nice=int(nice) if INTEGER.match(nice) else 0,
+    )
+    if has_ended:
+        return entry._replace(end=began + elapsed), 1, 0
+    count, most = _tasks(where, name)
+    is_clock = state == "RUNNING" and ran.upper() not in NO_LIMIT
+    return entry._replace(most_tasks=most), count, began + elapsed if is_clock else 0
+
+
+def _limit(text: str) -> int:
+    """Return the seconds of a limit; 0 if it is not said, UNLIMITED if there is none."""
+    if text.upper() in ENDLESS:
+        return UNLIMITED
+    return 0 if text.upper() in NO_LIMIT else parse_duration(text, WorkloadError)
+
+
+def whole_number(where: str, text: str) -> int:
+    """Return the number that a text of digits says; `where` it is from is for the message.
+
+    Raises WorkloadError if it is something else, or has more than DIGITS digits.
+    """
+    if not text.isdecimal() or len(text) > DIGITS:
+        raise WorkloadError(f"{where}: {shown(text)} is not a whole number")
+    return int(text)
+
+
+def _instant(where: str, text: str) -> int:
+    if not text.isdecimal():
+        raise WorkloadError(
+            f"{where}: the time {shown(text)} has no time zone; set SLURM_TIME_FORMAT=%s for squeue"
+        )
+    if len(text) > DIGITS or int(text) > LATEST:
+        raise WorkloadError(f"{where}: the time {shown(text)} is after the year 3000")
+    return int(text)
+
+
+def _tasks(where: Any, text: str) -> tuple[int, int]:
+    """Return the number of jobs in an entry and how many may run at once, or 0.
+
+    These are 3 and 4 for "7_[0-2%4]". Raises WorkloadError if Slurm has cut the list of tasks, or
+    it cannot be read; `where` it is from is for the message.
+    """
+    match = TASKS.search(text)
+    if match is None:
+        return 1, 0
+    tasks, percent, most = match[1].partition("%")
+    if tasks.endswith(CUT):
+        raise WorkloadError(
+            f"{where}: Slurm has cut the tasks of {shown(text)}; set SLURM_BITSTR_LEN=0 for squeue"
+        )
+    count = 0
+    for part in tasks.split(","):
+        span = SPAN.match(part)
+        if span is None or int(span[3] or 1) < 1 or int(span[2] or span[1]) < int(span[1]):
+            raise WorkloadError(
+                f"{where}: {shown(part)} in {shown(text)} is not a range of tasks, such as 0-9:2"
+            )
+        count += len(range(int(span[1]), int(span[2] or span[1]) + 1, int(span[3] or 1)))
+    return count, whole_number(str(where), most) if percent else 0
+
+
+def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
+    states = job.get("job_state")
+    state = str((states[0] if states else "") if isinstance(states, list) else states)
+    if state not in RUNS | WAITS:
+        return None
+
+    def amount(field: str, default: int = 0, most: int = LARGEST) -> int:
+        return _amount(
+            f"{path}: job {shown(job.get('job_id'))}", field, job.get(field), default, most
+        )
+
+    task, array = amount("array_task_id", -1), amount("array_job_id")
+    name = f"{array}_{task}" if array and task >= 0 else str(job.get("job_id"))
+    size = amount("cpus")
+    if size < 1:
+        raise WorkloadError(f"{path}: job {name:.40} has no number of cpus")
+    reason = str(job.get("state_reason") or "")
+    description = str(job.get("state_description") or "")
+    if rs.unavailable_nodes(description):  # the nodes are not in the reason
+        reason = description
+    if job.get("hold"):
+        reason = rs.HELD
+    if state == rs.SUSPENDED:
+        reason = rs.SUSPENDED
+    limit = job.get("time_limit")
+    is_endless = isinstance(limit, dict) and bool(limit.get("infinite"))
+    count, most = 1, 0
+    if tasks := str(job.get("array_task_string") or ""):
+        name = f"{array or name}_[{tasks.strip('[]')}]"
+        count, most = _tasks(path, name)
+    runs = state in RUNS
+    entry = Entry(
+        name=name,
+        user=str(job.get("user_name") or ""),
+        runs=runs,
+        size=size,
+        limit=UNLIMITED if is_endless else MINUTE * amount("time_limit", most=LATEST),
+        submit=amount("submit_time", most=LATEST),
+        start=amount("start_time", most=LATEST) if runs else -1,
+        priority=amount("priority"),
+        reason=reason,
+        partition=str(job.get("partition") or ""),
+        nodes=str(job.get("nodes") or ""),
+        nice=amount("nice"),
+        most_tasks=most or amount("array_max_tasks"),
+    )
+    return entry, count, 0
+
+
+def _amount(where: Any, field: str, value: Any, default: int = 0, most: int = LARGEST) -> int:
+    """Return a number of Slurm's JSON, plain or wrapped; the default if there is none.
+
+    Raises WorkloadError if it is larger than `most`, or no finite number; `where` it is from and
+    its `field` are for the message.
+    """
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") and not value.get("infinite") else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return default
+    if not abs(value) <= most:
+        raise WorkloadError(f"{where}: {field} is {shown(value)}, which is out of range")
+    return int(value)
