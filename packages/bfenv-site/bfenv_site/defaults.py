@@ -9,5 +9,5 @@ PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slu
 # What prints a live queue and its nodes.
 QUEUE_FORMAT = "%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r|%P|%N|%y"
 NODE_FORMAT = "%N|%c|%T|%R"
-SQUEUE = f"SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 squeue -hrt all -o '{QUEUE_FORMAT}'"
-SINFO = f"sinfo --noconvert -hNo '{NODE_FORMAT}'"
+SQUEUE = f"SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 squeue -ahrt all -o '{QUEUE_FORMAT}'"
+SINFO = f"sinfo --noconvert -ahNo '{NODE_FORMAT}'"

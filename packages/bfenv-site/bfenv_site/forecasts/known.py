@@ -151,8 +151,9 @@ def sample_waits(
         futures: How many futures.
         seed: Of all random numbers.
         threads: See `run_futures`.
-        planner: The policy `slurm` on a live queue, whose map is the plan by limits, or with
-            outages to come its run. None for a run of PLANNER.
+        planner: The policy `slurm` on a live queue, whose map is the plan by limits. A job without
+            a reservation in it, and each job with outages to come, has the start in a run of it in
+            which all jobs run up to their limits. None for a run of PLANNER.
     """
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))
@@ -167,12 +168,12 @@ def sample_waits(
     runtime[:, is_outage] = estimate[is_outage]
     place = places(machine.job, asked)
     options: dict[str, Any] = {"outages": known.outages, "threads": threads}
-    if planner is not None and known.outages:
-        plan = run_futures(planner, machine, estimate[None], place, **options)[0]
-    elif planner is not None:
-        plan = planned_starts(planner, machine)[place]
-    else:
-        plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
+    scheduler = planner if planner is not None else find_policy(PLANNER)
+    has_map = planner is not None and not known.outages
+    plan = planned_starts(scheduler, machine)[place] if has_map else np.full(len(place), FOREVER)
+    if (missing := plan == FOREVER).any():
+        run = run_futures(scheduler, machine, estimate[None], place, **options)[0]
+        plan = np.where(missing, run, plan)
     plan = np.where(plan < time + UNLIMITED // 2, plan, FOREVER)
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
     mine = np.full(len(known.runtime), -1)

@@ -49,7 +49,7 @@ from bfenv.knowledge.user_history import count_jobs, learn_jobs, note_age_limit
 from bfenv_site.defaults import NODE_FORMAT, QUEUE_FORMAT
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.live_queue import DEFAULT_LIMIT
-from bfenv_site.live.nodes import nodes_of, without_old_reasons
+from bfenv_site.live.nodes import nodes_of, without_old_reasons, without_room
 from bfenv_site.live.squeue import Entry, Snapshot, number_of, snapshot_of
 
 TIMEOUT = 120  # seconds for an answer of Slurm
@@ -193,7 +193,7 @@ class _Work:
 
     def read_queue(self) -> Snapshot:
         """Read the queue; note the jobs that ended, are gone, or have another Nice by now."""
-        text = _ask("squeue", "-h", "-t", "all", "-o", QUEUE_FORMAT).stdout
+        text = _ask("squeue", "-a", "-h", "-t", "all", "-o", QUEUE_FORMAT).stdout
         snapshot = snapshot_of("squeue", text.splitlines())
         wait = {entry.name for entry in snapshot.entries}  # tasks of an array are lifted together
         apart = [entry for entry in snapshot.apart if entry.name not in wait]
@@ -225,20 +225,17 @@ class _Work:
     def look(self) -> tuple[list[Partition], dict[Entry, int]]:
         """Make a cycle; return the partitions, and the new Nice of each job that needs another."""
         snapshot, sizes = self.read_queue(), Counter[str]()
-        text = _ask("sinfo", "--noconvert", "-h", "-N", "-o", NODE_FORMAT).stdout
+        text = _ask("sinfo", "--noconvert", "-a", "-h", "-N", "-o", NODE_FORMAT).stdout
         nodes = nodes_of("sinfo", text.splitlines())
-        snapshot = without_old_reasons(snapshot, nodes)
+        snapshot = without_room(without_old_reasons(snapshot, nodes), nodes)
         for node in nodes:
             sizes.update(dict.fromkeys(node.partitions, node.size * (not node.is_lost)))
         if absent := set(self.only).difference(sizes):
             raise BfenvError(f"sinfo lists no partition {min(absent)}")
         found, nice = [], {one: 0 for one in self.lifted_in(snapshot) if one.priority or one.runs}
-        for name in self.only or sorted({_partition(each) for each in snapshot.entries}):
-            entries = [
-                each
-                for each in snapshot.entries
-                if _partition(each) == name and (each.runs or each.size <= sizes[name])
-            ]
+        listed = (*snapshot.entries, *snapshot.apart)
+        for name in self.only or sorted({_partition(each) for each in listed}):
+            entries = [each for each in snapshot.entries if _partition(each) == name]
             waits = dict.fromkeys(each for each in entries if not each.runs)
             in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])
             ours = [each for each in in_order if self.is_ours(each)]

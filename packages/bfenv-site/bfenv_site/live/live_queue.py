@@ -17,7 +17,7 @@ from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.jobs import ESTIMATE, SUBMIT, Jobs, Outage, Trace
 from bfenv.core.names import LARGEST
 from bfenv.core.policy import Policy
-from bfenv.core.text import counted
+from bfenv.core.text import counted, listed
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import united_outages
@@ -63,7 +63,8 @@ def forecaster_of_queue(
     lost nodes, and jobs that the nodes of their partitions have no room for. The others keep
     Slurm's order, by priority. Processors of nodes that drain are for the jobs that they run. There
     is no correction by earlier forecasts. The plan by limits is the map of Slurm's backfill, as
-    `squeue --start` shows it; with maintenance, a run of the policy with limits for runtimes.
+    `squeue --start` shows it; for jobs without a reservation in it, and with maintenance, it is a
+    run of the policy with limits for runtimes.
 
     Args:
         squeue: What `squeue --json`, or the command SQUEUE, has printed.
@@ -114,6 +115,12 @@ def forecaster_of_queue(
             raise BfenvError(f"{squeue}: {what}")
         notes.append(what)
     has_partitions = len({_names_in(up, part) for part in partition_names(up)}) > 1
+    in_queue = sorted({part for entry in entries for part in entry.partition.split(",")} - {""})
+    if sinfo is None and len(in_queue) > 1:
+        notes.append(
+            f"without --sinfo, the nodes of partitions are not known ({listed(in_queue)}): jobs "
+            "run on any processors"
+        )
     if policy is None:
         policy = "slurm" if has_partitions else PLANNER
     competitor = find_competitor(policy)

@@ -10,17 +10,19 @@ from typing import Any, NamedTuple
 
 import bfenv_site.live.reasons as rs
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs.text import read_lines
+from bfenv.core.text import shown
+from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv_site.defaults import SINFO
 from bfenv_site.live.squeue import Entry, Snapshot, whole_number
 from bfenv_site.slurm.conf import expand_names
 
-# States of nodes, as sinfo's %T begins: with what runs on them they are lost, or they run what they
-# have and take nothing new. A flag behind the state says the same of an idle or allocated node.
-LOST = re.compile(
-    r"(?!powered|powering_up)(down|drained|fail|maint|inval|unk|future|error|perfctrs)"
+# Words of a node's state: with what runs on them, such nodes are lost; or they run what they have
+# and take nothing new. Slurm says some of it by a flag behind the word.
+LOST = re.compile(r"down|drained|fail|maint|inval|unk|fut|err|perfctrs")
+DRAINING = re.compile(
+    r"drain|drng|res(er)?v|reboot(?!_cancel)|block|pow(er(ing)?)?_?(down|dn|drain)|no(t)?_?respond"
 )
-DRAINING = re.compile(r"drain|drng|reserved|resv|reboot|blocked|power(ing)?_?down|no_respond")
+FLAGS = "*~#!%$@^-"
 LOST_FLAGS, DRAINING_FLAGS = "$", "*%!@^"  # maintenance; no answer, powers down, reboots
 
 
@@ -35,14 +37,32 @@ class Node(NamedTuple):
 
 
 def read_sinfo(path: str | os.PathLike[str]) -> list[Node]:
-    """Return the nodes, from what the command SINFO has printed.
+    """Return the nodes that the command SINFO has printed, or the JSON of sinfo or scontrol.
 
     A node that drains is not up, and not lost either: it runs the jobs that it has.
 
     Raises:
         BfenvError: If the file is something else.
     """
-    return nodes_of(path, read_lines(path)[0])
+    lines, _ = read_lines(path)
+    if not "".join(lines).lstrip().startswith("{"):
+        return nodes_of(path, lines)
+    content, _ = read_json(path)
+    if not isinstance(content, dict) or not any(
+        isinstance(content.get(key), list) for key in ("nodes", "sinfo")
+    ):
+        raise WorkloadError(
+            f"{path}: not the output of sinfo --json or scontrol show nodes --json: it has no list "
+            "'sinfo' or 'nodes'"
+        )
+    try:
+        rows = [row for node in content.get("nodes", []) for row in _rows_of_scontrol(node)]
+        rows += [row for group in content.get("sinfo", []) for row in _rows_of_sinfo(group)]
+    except (AttributeError, KeyError, TypeError):
+        raise WorkloadError(
+            f"{path}: a node lacks its name, its number of cpus, its state or its partition"
+        ) from None
+    return _nodes((f"{path}: node {shown(row[0])}", *row) for row in rows)
 
 
 def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
@@ -50,21 +70,59 @@ def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
 
     Raises BfenvError as `read_sinfo` does.
     """
-    nodes: dict[str, Node] = {}
+    rows = []
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        fields = [field.strip() for field in line.split("|")]
+        if fields == [""] or fields[1:2] == ["CPUS"]:  # a header
             continue
-        fields = line.strip().split("|")
         if len(fields) != 4:
             raise WorkloadError(f"{where}, line {number}: not four fields; print it with {SINFO}")
-        name, size, state, partition = fields
+        rows.append((f"{where}, line {number}", *fields))
+    return _nodes(rows)
+
+
+def _nodes(rows: Iterable[tuple[str, ...]]) -> list[Node]:
+    """Return nodes from rows of a place, a name, processors, a state, and one of its partitions."""
+    nodes: dict[str, Node] = {}
+    for where, name, size, state, partition in rows:
+        count = whole_number(where, size)
+        is_up, is_lost = read_state(state)
         partitions = nodes[name].partitions if name in nodes else ()
-        state, count = state.lower(), whole_number(f"{where}, line {number}", size)
-        is_lost = LOST.match(state) is not None or state[-1:] in tuple(LOST_FLAGS)
-        drains = DRAINING.match(state) is not None or state[-1:] in tuple(DRAINING_FLAGS)
-        is_up = not is_lost and not drains
         nodes[name] = Node(name, count, is_up, (*partitions, partition.rstrip("*")), is_lost)
     return list(nodes.values())
+
+
+def read_state(text: str) -> tuple[bool, bool]:
+    """Tell from a state whether a node takes new jobs, and whether the jobs on it are lost.
+
+    A state is a word with flags behind it, as in "idle*", or words, as in "IDLE+DRAIN".
+    """
+    words = text.strip().lower().rstrip(FLAGS).split("+")
+    flags = set(text.strip()) & set(FLAGS)
+    is_lost = any(map(LOST.match, words)) or bool(flags & set(LOST_FLAGS))
+    drains = any(map(DRAINING.match, words)) or bool(flags & set(DRAINING_FLAGS))
+    return not is_lost and not drains, is_lost
+
+
+def _rows_of_scontrol(node: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return the rows of a node of `scontrol show nodes --json`, one for each partition."""
+    state = _state(node["state"], node.get("state_flags") or [])
+    partitions = node.get("partitions") or [""]
+    partitions = partitions.split(",") if isinstance(partitions, str) else partitions
+    return [(str(node["name"]), str(node["cpus"]), state, str(part)) for part in partitions]
+
+
+def _rows_of_sinfo(group: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return the rows of a group of equal nodes of `sinfo --json`."""
+    cpus, partition = group["cpus"], group["partition"]["name"]
+    size = str(cpus["maximum"]) if cpus["maximum"] == cpus["minimum"] else "of several sizes"
+    state = _state(group["node"]["state"], [])
+    return [(str(name), size, state, str(partition)) for name in group["nodes"]["nodes"]]
+
+
+def _state(state: str | list[str], flags: list[str]) -> str:
+    """Return a state of JSON as scontrol prints it, such as "IDLE+DRAIN"."""
+    return "+".join(map(str, [*([state] if isinstance(state, str) else state), *flags]))
 
 
 def partition_names(nodes: Iterable[Node]) -> list[str]:
@@ -88,6 +146,14 @@ def without_old_reasons(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
     for entry in snapshot.apart:
         (entries if are_up.get(entry.misses) else apart).append(entry)
     return snapshot._replace(entries=entries, apart=apart)
+
+
+def without_room(snapshot: Snapshot, nodes: list[Node]) -> Snapshot:
+    """Return a queue in which no job waits that the nodes of its partitions have no room for."""
+    waiting = [entry for entry in snapshot.entries if not entry.runs]
+    kept, left_out = on_nodes(waiting, nodes, sum(node.size for node in nodes if node.is_up))
+    runs = [entry for entry in snapshot.entries if entry.runs]
+    return snapshot._replace(entries=[*runs, *kept], apart=[*snapshot.apart, *left_out])
 
 
 def on_nodes(
@@ -115,9 +181,12 @@ def on_nodes(
             allowed = partitions & set(entry.partition.split(","))
             if allowed:
                 most = sum(n.size for n in nodes if n.is_up and allowed & set(n.partitions))
-            else:  # sinfo does not say where it may run
+            else:
                 most = processors
-            if entry.size > most:
+            if partitions and entry.partition and not allowed:
+                reason = f"partition {entry.partition}, which sinfo does not list"
+                left_out.append(entry._replace(reason=reason))
+            elif entry.size > most:
                 where = f"{entry.partition} has" if allowed else "the machine has"
                 left_out.append(entry._replace(reason=f"more processors than {where} up"))
             else:

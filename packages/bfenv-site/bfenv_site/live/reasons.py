@@ -27,9 +27,10 @@ UNKNOWN_NODES = "nodes that sinfo does not list"
 
 def reason_name(text: str) -> str:
     """Return the name of a reason, without what Slurm adds: "ReqNodeNotAvail" for
-    "(ReqNodeNotAvail, UnavailableNodes:n[1-4])".
+    "(ReqNodeNotAvail, UnavailableNodes:n[1-4])". A description stays whole, with spaces in it.
     """
-    return re.split(r"[,:(\s]", text.strip().strip("()").lstrip(), maxsplit=1)[0]
+    name = re.split(r"[,:(]", text.strip().strip("()").lstrip(), maxsplit=1)[0].strip()
+    return name.replace("_", " ") if name[:1].islower() else name
 
 
 def is_for_processors(text: str) -> bool:

@@ -21,12 +21,21 @@ from bfenv_site.defaults import SQUEUE
 from bfenv_site.forecasts.known import UNLIMITED
 
 FIELDS = 13  # of a line of squeue
-RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT"}
+RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", rs.SUSPENDED}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
+SHORT = {  # what %t prints in place of %T
+    "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "ST": "STOPPED", "SI": "SIGNALING",
+    "SO": "STAGE_OUT", "RS": "RESIZING", "PD": "PENDING", "RQ": "REQUEUED", "RH": "REQUEUE_HOLD",
+    "SE": "SPECIAL_EXIT", "RD": "RESV_DEL_HOLD", "S": rs.SUSPENDED, "CD": "COMPLETED",
+    "F": "FAILED", "TO": "TIMEOUT", "CA": "CANCELLED", "NF": "NODE_FAIL", "OOM": "OUT_OF_MEMORY",
+    "DL": "DEADLINE",
+}  # fmt: skip
 ENDLESS = {"UNLIMITED", "INFINITE"}
+ENDLESS_NUMBER, NO_NUMBER = 2**32 - 1, 2**32 - 2  # minutes, in the JSON of Slurm 21.08 and 22.05
 NO_LIMIT = {"NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}  # there is one, and it is not said
 INTEGER = re.compile(r"-?[0-9]{1,15}$")
+PLAIN = re.compile(r"[0-9]{1,9}$")  # a limit in minutes, as everywhere in Slurm
 DIGITS = 15  # of a number, at most
 # Tasks of an array: "0-9:2,20%4" within brackets; Slurm cuts a long list, as in "0,2,4,..."
 TASKS = re.compile(r"\[([^\[\]]*)\]")
@@ -120,7 +129,9 @@ def _snapshot(
     """
     jobs = [job for job in parsed if job is not None]
     has_clock = last > 0 or any(time for _, _, time in jobs)
-    running = Counter(entry.array for entry, _, _ in jobs if entry.runs)
+    running = Counter(
+        entry.array for entry, _, _ in jobs if entry.runs or entry.reason == rs.SUSPENDED
+    )
     entries: list[Entry] = []
     apart: list[Entry] = []
     ended: list[Entry] = []
@@ -152,9 +163,8 @@ def _reason_apart(entry: Entry, maintenance: bool) -> str:
     if rs.is_for_processors(entry.reason) or (maintenance and rs.is_maintenance(entry.reason)):
         return "" if entry.priority else rs.HELD
     name = rs.reason_name(entry.reason)
-    if entry.priority == 0 and name.lower() in ("job", "launch"):  # a description: requeued, held
-        return rs.HELD
-    return name
+    is_description = " " in name  # such as "job requeued in held state"
+    return rs.HELD if is_description and "held" in name.lower() else name
 
 
 def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | None:
@@ -167,13 +177,15 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     name, user, state, size, limit, submit, start, ran, priority, reason, partition, nodes, nice = (
         fields
     )
+    state = SHORT.get(state, state)
     has_ended = state in ENDS and start.isdecimal() and nodes != ""  # else it never ran
     if not has_ended and state not in RUNS | WAITS:
         return None
     runs = state in RUNS
     start = submit if start == "N/A" else start  # it is being requeued, and still has its nodes
     began = _instant(where, start) if runs or has_ended else -1
-    seconds, elapsed = map(_limit, (limit, ran))  # INVALID if the clock here is behind Slurm's
+    elapsed = _seconds(where, ran)  # INVALID if the clock here is behind Slurm's
+    seconds = MINUTE * int(limit) if PLAIN.match(limit) else _seconds(where, limit)
     entry = Entry(
         name=name,
         user=user,
@@ -195,11 +207,19 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     return entry._replace(most_tasks=most), count, began + elapsed if is_clock else 0
 
 
-def _limit(text: str) -> int:
-    """Return the seconds of a limit; 0 if it is not said, UNLIMITED if there is none."""
+def _seconds(where: str, text: str) -> int:
+    """Return the seconds of a time; 0 if it is not said, UNLIMITED if there is no end.
+
+    Raises WorkloadError if it is something else; `where` it is from is for the message.
+    """
     if text.upper() in ENDLESS:
         return UNLIMITED
-    return 0 if text.upper() in NO_LIMIT else parse_duration(text, WorkloadError)
+    if text.upper() in NO_LIMIT:
+        return 0
+    try:
+        return parse_duration(text, WorkloadError)
+    except WorkloadError as error:
+        raise WorkloadError(f"{where}: {error}") from None
 
 
 def whole_number(where: str, text: str) -> int:
@@ -249,9 +269,13 @@ def _tasks(where: Any, text: str) -> tuple[int, int]:
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     states = job.get("job_state")
-    state = str((states[0] if states else "") if isinstance(states, list) else states)
-    if state not in RUNS | WAITS:
+    states = states if isinstance(states, list) else str(states).split(",")
+    known = [state for state in map(str, states) if state in RUNS | WAITS]
+    if not known:
         return None
+    # A job that has ended and still has its nodes is ["TIMEOUT", "COMPLETING"]; one that is being
+    # requeued is ["PENDING", "COMPLETING"]
+    state = "COMPLETING" if "COMPLETING" in known else known[0]
 
     def amount(field: str, default: int = 0, most: int = LARGEST) -> int:
         return _amount(
@@ -271,21 +295,22 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
         reason = rs.HELD
     if state == rs.SUSPENDED:
         reason = rs.SUSPENDED
-    limit = job.get("time_limit")
-    is_endless = isinstance(limit, dict) and bool(limit.get("infinite"))
+    minutes, limit = job.get("time_limit"), amount("time_limit", most=LATEST)
+    is_endless = isinstance(minutes, dict) and bool(minutes.get("infinite"))
+    limit = 0 if limit == NO_NUMBER else limit
     count, most = 1, 0
     if tasks := str(job.get("array_task_string") or ""):
         name = f"{array or name}_[{tasks.strip('[]')}]"
         count, most = _tasks(path, name)
-    runs = state in RUNS
+    runs, submit = state in RUNS, amount("submit_time", most=LATEST)
     entry = Entry(
         name=name,
         user=str(job.get("user_name") or ""),
         runs=runs,
         size=size,
-        limit=UNLIMITED if is_endless else MINUTE * amount("time_limit", most=LATEST),
-        submit=amount("submit_time", most=LATEST),
-        start=amount("start_time", most=LATEST) if runs else -1,
+        limit=UNLIMITED if is_endless or limit == ENDLESS_NUMBER else limit * MINUTE,
+        submit=submit,
+        start=(amount("start_time", most=LATEST) or submit) if runs else -1,
         priority=amount("priority"),
         reason=reason,
         partition=str(job.get("partition") or ""),

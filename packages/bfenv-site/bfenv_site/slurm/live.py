@@ -147,6 +147,7 @@ def live_memory(
     memory.told[PARTITION, : len(parts)] = parts
     for job, numbers in places.items():
         open_on(memory.nodes, job, int(jobs.size[job]), numbers)
+    memory.nodes.last_pass[0] = -1  # the first pass finds nodes for the other jobs that run
     return memory
 
 

@@ -22,7 +22,7 @@ from bfenv_site.live.apply import apply_order
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import nodes_of
 from bfenv_site.live.reasons import is_for_processors, reason_name
-from bfenv_site.live.squeue import read_squeue
+from bfenv_site.live.squeue import read_squeue, snapshot_of
 from bfenv_site.reports.variants import with_changes
 from bfenv_site.reports.whatif import what_if
 
@@ -155,10 +155,45 @@ def test_draining_nodes_are_for_the_jobs_that_they_run(ask, state):
     assert forecaster.waiting().plan.tolist() == [3000]
 
 
-@pytest.mark.parametrize("state", ["idle~", "idle#", "powered_down", "mixed-", "planned", "idle"])
-def test_nodes_that_save_power_or_are_planned_take_jobs(state):
-    [node] = nodes_of("sinfo", [f"n1|4|{state}|cpu"])
-    assert node.is_up and not node.is_lost
+STATES = {
+    "take jobs": """idle mixed allocated completing planned idle~ idle# mixed- powered_down
+        powering_up alloc mix comp plnd boot pow_up npc IDLE+CLOUD+POWERED_DOWN MIXED+PLANNED
+        IDLE+CLOUD+POWERING_UP allocated+ IDLE+DYNAMIC_NORM MIXED+REBOOT_CANCELED""",
+    "drain": """draining drng draining* reserved resv idle* alloc* mixed@ idle^ idle! idle% reboot
+        powering_down pow_dn blocked block no_respond MIXED+DRAIN ALLOCATED+DRAIN+RESERVED
+        IDLE+RESERVED IDLE+NOT_RESPONDING IDLE+BLOCKED IDLE+CLOUD+POWERING_DOWN
+        MIXED+REBOOT_REQUESTED IDLE+POWER_DOWN ALLOCATED+POWER_DRAIN""",
+    "lost": """down down* down~ drained drained* fail failing failg maint maint* idle$ inval unknown
+        unk unk* future futr error perfctrs DOWN+DRAIN DOWN+NOT_RESPONDING IDLE+MAINTENANCE
+        ALLOCATED+MAINTENANCE+RESERVED IDLE+INVALID_REG MIXED+FAIL FUTURE UNKNOWN""",
+}
+
+
+@pytest.mark.parametrize("what", STATES)
+def test_states_of_nodes(what):
+    """The words and flags of sinfo, long and short, and the words that scontrol joins by "+"."""
+    for state in STATES[what].split():
+        [node] = nodes_of("sinfo", [f"n1|4|{state}|cpu"])
+        assert (node.is_up, node.is_lost) == (what == "take jobs", what == "lost"), state
+
+
+def test_without_sinfo_running_jobs_hold_processors(ask):
+    """Job 1 holds all processors for 50 minutes, on nodes that nobody lists."""
+    forecaster = ask([runs("1", "n[1-2]", size=8), job("2")], processors=8)
+    assert forecaster.waiting().plan.tolist() == [3000]
+
+
+def test_without_sinfo_a_note_says_that_partitions_are_not_known(ask):
+    jobs = [job("1", partition="gpu"), job("2")]
+    note = "without --sinfo, the nodes of partitions are not known (cpu, gpu): jobs run on any"
+    assert any(text.startswith(note) for text in ask(jobs, processors=8).notes)
+    assert not any("without --sinfo" in text for text in ask(jobs[1:], processors=8).notes)
+
+
+def test_a_job_of_a_partition_that_sinfo_does_not_list_is_left_out(ask):
+    forecaster = ask([job("1", partition="fat"), job("2")], ["n1|idle|cpu"])
+    assert left_out(forecaster) == {"partition fat, which sinfo does not list": 1}
+    assert forecaster.waiting().job == ("2",)
 
 
 def test_a_job_over_lost_and_good_nodes_holds_its_share_of_the_good_ones(ask):
@@ -201,6 +236,14 @@ OTHERS = {
     "ReqNodeNotAvail, UnavailableNodes:": "ReqNodeNotAvail",
     "ReqNodeNotAvail(Unavailable:n3)": "ReqNodeNotAvail",
     "(ReqNodeNotAvail, Reserved for maintenance)": "ReqNodeNotAvail",
+    "ReqNodeNotAvail,_May_be_reserved_for_other_job": "ReqNodeNotAvail",
+    "AssocGrpCpuLimit": "AssocGrpCpuLimit",
+    "QOSMaxJobsPerUserLimit": "QOSMaxJobsPerUserLimit",
+    "Reservation": "Reservation",
+    "job_requeued_in_held_state": "JobHeld",
+    "launch failed requeued held": "JobHeld",
+    "user env retrieval failed requeued held": "JobHeld",
+    "node failure of another kind": "node failure of another kind",
 }
 
 
@@ -257,6 +300,13 @@ def test_only_as_many_tasks_wait_as_their_array_allows(ask):
     assert forecaster.waiting().job == ("8_[2-9%2]",) or forecaster.waiting().job == ("8_[2-9]",)
 
 
+def test_a_suspended_task_counts_for_the_throttle(ask):
+    jobs = [job("7_1", "SUSPENDED", size=1, nodes="n1"), job("7_[2-5%1]", size=1), job("8")]
+    forecaster = ask(jobs, ["n1|mixed"])
+    assert left_out(forecaster) == {"SUSPENDED": 1, "JobArrayTaskLimit": 4}
+    assert forecaster.waiting().job == ("8",)
+
+
 def test_an_array_without_a_throttle_waits_as_a_whole(ask):
     assert len(ask([job("7_[3-6]", size=1)], ["n1|idle"]).waiting().job) == 4
 
@@ -283,6 +333,23 @@ def test_a_job_without_a_limit_never_ends_by_limits(ask, policy):
     assert forecast.plan.tolist() == [np.inf]
     assert forecast.median[0] > HOUR
     assert "without a limit, so without an end by limits: 1 job" in forecaster.notes
+
+
+@pytest.mark.parametrize("days", [2, 60])
+def test_a_plan_beyond_the_window_of_the_backfill(ask, days):
+    """Slurm's map ends after a day; by limits, job 2 starts at the end of job 1 all the same."""
+    jobs = [runs("1", "n1", limit=f"{days}-00:00:00"), job("2")]
+    assert ask(jobs, ["n1|allocated"]).waiting().plan.tolist() == [days * 24 * HOUR - 600]
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [("45", 2700), ("45:00", 2700), ("0:45:00", 2700), ("1-12", 129600), ("1-12:30:00", 131400)],
+)
+def test_limits_of_text(limit, seconds):
+    """The forms that Slurm knows; a number alone is minutes."""
+    [entry] = snapshot_of("squeue", [as_text([job("1", limit=limit)])]).entries
+    assert entry.limit == seconds
 
 
 def test_a_job_with_an_unknown_limit_runs_for_longer_than_it_has(ask):

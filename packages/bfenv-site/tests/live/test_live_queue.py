@@ -1,16 +1,20 @@
 """Live queues: what squeue and sinfo print, and forecasts from it."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bfenv
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv.core.jobs import FOREVER
+from bfenv_site.forecasts.known import UNLIMITED, places
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import read_sinfo
 from bfenv_site.live.squeue import read_squeue
+from bfenv_site.slurm.conf import expand_names
+from bfenv_site.slurm.live import planned_starts
 from site_helpers.queues import QUEUE
 
 NOW = 1_767_226_200
@@ -85,6 +89,47 @@ def test_text_and_json_agree(queue, tmp_path):
     assert read_squeue(queue).entries[1].start == 1767225000  # is requeued, and has its nodes
 
 
+@pytest.mark.parametrize(
+    ("states", "runs"),
+    [
+        (["COMPLETING"], True), (["TIMEOUT", "COMPLETING"], True), ("RUNNING", True),
+        (["RUNNING", "CONFIGURING"], True), (["CONFIGURING", "POWER_UP_NODE"], True),
+        (["PENDING", "COMPLETING"], True), (["PENDING", "REQUEUED"], False), ("PENDING", False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_states_of_json(states, runs, tmp_path):
+    """A job has several states at once; what still has its nodes runs, whatever it is besides."""
+    path, job = tmp_path / "queue.json", JSON["jobs"][0] | {"job_state": states}
+    path.write_text(json.dumps({"jobs": [job, JSON["jobs"][3]]}))
+    assert [entry.runs for entry in read_squeue(path).entries] == [runs, False]
+
+
+def test_short_states(queue):
+    """%t prints the states of %T in two letters."""
+    long = read_squeue(queue)
+    names = {"RUNNING": "R", "PENDING": "PD", "SPECIAL_EXIT": "SE", "COMPLETED": "CD"}
+    queue.write_text(re.sub("|".join(names), lambda match: names[match[0]], QUEUE))
+    short = read_squeue(queue)
+    assert short == long
+
+
+@pytest.mark.parametrize(
+    ("minutes", "limit"),
+    [
+        (90, 5400), ({"set": True, "infinite": False, "number": 90}, 5400),
+        ({"set": False, "infinite": True, "number": 0}, UNLIMITED), (2**32 - 1, UNLIMITED),
+        ({"set": False, "infinite": False, "number": 0}, 0), (2**32 - 2, 0), (None, 0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_limits_of_json(minutes, limit, tmp_path):
+    """Minutes, no limit, and a limit that is not said, in the forms of Slurm 21.08 to 25.05."""
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps({"jobs": [JSON["jobs"][0] | {"time_limit": minutes}]}))
+    assert [entry.limit for entry in read_squeue(path).entries] == [limit]
+
+
 def test_suspended(queue, tmp_path):
     """A suspended job is left out, and others may use its processors now."""
     path = tmp_path / "queue.json"
@@ -104,6 +149,65 @@ def test_nodes(tmp_path):
         (True, False), (True, False), (False, True), (False, True)
     ]  # fmt: skip
     assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
+
+
+NODES_OF_SCONTROL = {
+    "nodes": [
+        {"name": "n1", "cpus": 4, "state": ["ALLOCATED"], "partitions": ["main"]},
+        {"name": "n2", "cpus": 4, "state": "mixed", "state_flags": [], "partitions": "main,fat"},
+        {"name": "n3", "cpus": 4, "state": ["DOWN", "NOT_RESPONDING"], "partitions": ["main"]},
+        {"name": "n4", "cpus": 4, "state": "idle", "state_flags": ["FAIL"], "partitions": ["main"]},
+    ]
+}
+
+
+def _group(names, state, partition):
+    """A group of nodes as sinfo --json prints it."""
+    return {
+        "node": {"state": state}, "nodes": {"total": len(names), "nodes": names},
+        "cpus": {"total": 4 * len(names), "minimum": 4, "maximum": 4},
+        "partition": {"name": partition},
+    }  # fmt: skip
+
+
+NODES_OF_SINFO = {
+    "sinfo": [
+        _group(["n1"], ["ALLOCATED"], "main"), _group(["n2"], ["MIXED"], "main"),
+        _group(["n2"], ["MIXED"], "fat"), _group(["n3", "n4"], ["DOWN", "DRAIN"], "main"),
+    ]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [NODES_OF_SCONTROL, NODES_OF_SINFO], ids=["scontrol", "sinfo"])
+def test_nodes_of_json(content, tmp_path):
+    """Both commands' JSON says what sinfo prints as text, in the forms of older and newer Slurm."""
+    text, path = tmp_path / "nodes.txt", tmp_path / "nodes.json"
+    text.write_text("NODELIST|CPUS|STATE|PARTITION\n" + NODES)
+    path.write_text(json.dumps(content))
+    assert read_sinfo(path) == read_sinfo(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"jobs": []}, "not the output of sinfo --json or scontrol show nodes --json"),
+        (
+            {"nodes": [{"name": "n1", "cpus": 4}]},
+            "a node lacks its name, its number of cpus, its state",
+        ),
+        (
+            {"nodes": [{"name": "n1", "state": ["IDLE"], "cpus": "many"}]},
+            "node 'n1': 'many' is not",
+        ),
+        ({"sinfo": [3]}, "a node lacks its name"),
+    ],
+)
+def test_no_nodes_of_json(content, message, tmp_path):
+    """What is missing is named."""
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(bfenv.BfenvError, match=message):
+        read_sinfo(path)
 
 
 def test_order_and_plan(queue, tmp_path):
@@ -155,6 +259,7 @@ def test_history(queue, site, tmp_path):
         (("|100|None", "|high|None"), {}, "'high' is not a whole number"),
         (("", ""), {"processors": None}, "how large is the machine"),
         (("", ""), {"history": "lublin:jobs=50"}, "does not say when it began"),
+        (("30:00|", "2:30:00:00|"), {}, "line 2: '2:30:00:00' is not a duration"),
         (("RUNNING", "COMPLETED"), {"left": 1}, "no job runs or waits"),
     ],
     ids=str,
@@ -205,19 +310,29 @@ def test_the_plan_is_that_of_squeue(case, tmp_path):
     queue, nodes, conf = (tmp_path / name for name in ("queue.txt", "nodes.txt", "slurm.conf"))
     queue.write_text("\n".join(lines))
     names = [f"n{i + 1}" for i in range(case["nodes"])]
-    nodes.write_text("\n".join(f"{name}|{case['processors']}|mixed|main" for name in names))
+    parts = dict(re.findall(r"PartitionName=(\w+) Nodes=(\S+)", "\n".join(case["conf"])))
+    nodes.write_text(
+        "\n".join(
+            f"{name}|{case['processors']}|mixed|{part}"
+            for part, of_part in (parts or {"main": "ALL"}).items()
+            for name in (names if of_part == "ALL" else expand_names("nodes", of_part))
+        )
+    )
     policy = "slurm"
     if case["conf"]:
         lines = [f"NodeName=n[1-{case['nodes']}] CPUs={case['processors']}", *case["conf"]]
         conf.write_text("\n".join(lines))
         policy = f"slurm(conf='{conf}')"
-    forecast = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1).waiting()
+    forecaster = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1)
+    machine, waiting = forecaster.known.machine, forecaster.known.queue
+    planned = planned_starts(forecaster.planner, machine)[places(machine.job, waiting)]
     real = {str(job): np.inf if at is None else at for job, *_, at in case["waiting"]}
-    differ = {
-        job
-        for job, at in zip(forecast.job, forecast.plan.tolist(), strict=True)
-        if at != real[job] and not abs(at - real[job]) < 60
-    }
+    differ, plan = set(), forecaster.waiting().plan
+    for number, begin, by_limits in zip(waiting.tolist(), planned, plan, strict=True):
+        job, begin = forecaster.live[number].name, np.inf if begin == FOREVER else begin - now
+        if begin != real[job] and not abs(begin - real[job]) < 60:
+            differ.add(job)
+        assert by_limits == begin if begin < np.inf else by_limits > 0
     assert differ == DIFFER.get(case["what"], set())
 
 
