@@ -63,6 +63,9 @@ UNMODELLED_FLAGS = (
 
 # Old names of settings of nodes and partitions that Slurm still reads
 OLD_NAMES = {"procs": "cpus", "shared": "oversubscribe", "features": "feature"}
+CPU_SETTINGS = (
+    "cpus", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore",
+)  # fmt: skip  # of which a node has at least one, or it has one CPU
 ABSENT = "FUTURE"  # the state of nodes that are not there
 OUT_OF_SERVICE = ("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")  # that take no jobs
 CLOSED = ("DOWN", "INACTIVE")  # states of partitions in which no job starts
@@ -73,8 +76,9 @@ DEFAULTS = {
     "23.11": ("priority/multifactor", "select/cons_tres"),
 }
 DEEPEST = 20  # files that include each other
-SETTING = re.compile(r'([^\s="]+)\s*[-+*/]?=\s*("[^"]*"|[^\s"]*)\s*')
-COMMENT = re.compile(r"(?<!\\)#.*")
+# A value in quotes, or up to the next space, with quotes inside of it or not
+SETTING = re.compile(r'([^\s="]+)\s*[-+*/]?=\s*("[^"]*"|[^\s"]\S*|)(?=\s|$)\s*')
+COMMENT = re.compile(r"(?<!\\)#.*")  # as Slurm does, before lines are joined
 
 
 class Line(NamedTuple):
@@ -127,6 +131,7 @@ class Site(NamedTuple):
     names: tuple[str, ...] = ()  # of the nodes
     down: tuple[int, ...] = ()  # CPUs of each node that takes no jobs
     future: int = 0  # nodes that are not there
+    without_cpus: tuple[str, ...] = ()  # lines of nodes that do not say how many CPUs they have
 
 
 DEFAULT_SITE_NAME = "all"  # the partition of a machine without a slurm.conf
@@ -191,6 +196,7 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         tuple(sizes),
         tuple(down.values()),
         len(future),
+        tuple(line.where for line in node_lines if not set(CPU_SETTINGS) & line.values.keys()),
     )
 
 
@@ -218,8 +224,11 @@ def _nodes(
     for line in lines:
         if "downnodes" in line.values:
             state = line.values.get("state", "DOWN").upper()
+            names = expand_names(path, line.values["downnodes"])
             if state in OUT_OF_SERVICE:
-                down |= set(expand_names(path, line.values["downnodes"]))
+                down |= set(names)
+            elif state == ABSENT:
+                future += [name for name in names if sizes.pop(name, 0)]
     return (
         {name: size for name, size in sizes.items() if name not in down},
         {name: size for name, size in sizes.items() if name in down},
@@ -241,11 +250,17 @@ def _node_sets(
             raise PolicyError(f"{path}: more than {MOST_FEATURES:,} features of nodes")
         for feature in own:
             features.setdefault(feature, []).extend(names)
+    every = {name for line in node_lines for name in expand_names(path, line.values["nodename"])}
     sets = {}
     for line in lines:
         if "nodeset" in line.values:
             feature = line.values.get("feature", "").strip().lower()
             found = expand_names(path, line.values.get("nodes", ""))
+            if unknown := [name for name in found if name not in every]:
+                raise PolicyError(
+                    f"{path}: {line.where}: NodeSet={line.values['nodeset']:.40} has nodes "
+                    f"{listed(unknown)}, which no NodeName has"
+                )
             sets[line.values["nodeset"]] = found + (features.get(feature, []) if feature else [])
     return sets
 
@@ -294,16 +309,17 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
         data = read_file(path, LARGEST_FILE)
     except BfenvError as error:
         raise PolicyError(str(error)) from error
-    text = data.decode(errors="replace").replace(CONTINUED, "")
+    text = data.decode("utf-8-sig", errors="replace").replace(CONTINUED, "")
+    text = COMMENT.sub("", text)
     text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
     found: list[Line] = []
     number = 1
     for line in text.split("\n"):
         where = f"line {number}" if path == first else f"{path.name}, line {number}"
         number += 1 + line.count(CONTINUED)
-        line = COMMENT.sub("", line.replace(CONTINUED, "")).strip()
-        if re.match(r"include\s", line, re.IGNORECASE):
-            included = _included(line.split(None, 1)[1].strip(), first, where, found)
+        line = line.replace(CONTINUED, "").strip()
+        if re.match(r"include\s+[^\s=]", line, re.IGNORECASE):
+            included = _included(line.split(None, 1)[1].strip(), path, first, where, found)
             found += _lines(included, first, depth + 1)
             if len(found) > MOST_LINES:
                 raise PolicyError(f"{first}: {where}: more than {MOST_LINES:,} settings")
@@ -319,6 +335,8 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
                 else f"{shown(line)} is not NAME=VALUE"
             )
             raise PolicyError(f"{first}: {where}: {what}")
+        if items and items[0][0] == "include":
+            raise PolicyError(f"{first}: {where}: Include takes a file behind a space, not an '='")
         if items and items[0][0] in ("nodename", "partitionname", "nodeset", "downnodes"):
             found.append(Line({OLD_NAMES.get(name, name): value for name, value in items}, where))
         else:
@@ -326,16 +344,18 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
     return found
 
 
-def _included(text: str, first: Path, where: str, lines: list[Line]) -> Path:
+def _included(text: str, path: Path, first: Path, where: str, lines: list[Line]) -> Path:
     """Return the path of an included file; PolicyError if it is not found.
 
     It is looked for below the folder of the slurm.conf, also if its name is absolute: a copy of
-    /etc/slurm has the file at the same place of the copy. "%c" is the name of the cluster.
+    /etc/slurm has the file at the same place of the copy. The folder of the file that includes it
+    comes next. "%c" is the name of the cluster.
     """
     names = [line.values["clustername"] for line in lines if "clustername" in line.values]
     name = Path(text.strip('"').replace("%c", names[-1].lower() if names else ""))
     parts = name.parts[1:] if name.is_absolute() else name.parts
-    places = [first.parent.joinpath(*parts[i:]) for i in range(len(parts))]
+    folders = dict.fromkeys((first.parent, path.parent))
+    places = [folder.joinpath(*parts[i:]) for folder in folders for i in range(len(parts))]
     places += [name] if name.is_absolute() else []
     found = next((place for place in places if place.is_file()), None)
     if found is None:
@@ -486,4 +506,11 @@ def _unmodelled(
             places = [line.where for line in lines if is_set(line.values.get(name.lower(), ""))]
             if places:
                 found.append(f"{name} of {kind} ({places[0]}{', ...' * (len(places) > 1)})")
+    memory, where = settings.get("selecttypeparameters", ("", ""))
+    if re.search("MEMORY|SOCKET|LLN|PACK", memory, re.IGNORECASE):
+        found.append(f"SelectTypeParameters={memory:.40} ({where})")
+    for line in partition_lines:
+        shared = line.values.get("oversubscribe", "")
+        if re.fullmatch("(YES|FORCE)(:(?!1$).*)?", shared, re.IGNORECASE):
+            found.append(f"OverSubscribe={shared:.40} of a partition ({line.where})")
     return tuple(found)

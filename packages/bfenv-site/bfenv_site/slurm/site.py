@@ -64,6 +64,8 @@ def nodes_of_site(site: Site, processors: int) -> Site:
         return site._replace(sizes=np.ones(count, dtype=np.int64))
     others = [f"{sum(site.down):,} in {len(site.down):,} nodes out of service"] * bool(site.down)
     others += [f"none in {site.future:,} nodes of State=FUTURE"] * bool(site.future)
+    if site.without_cpus:
+        others.append(f"one for each node of {listed(site.without_cpus)}, which has no CPUs=")
     raise PolicyError(
         f"slurm.conf has {', '.join([f'{total:,} CPUs in {count:,} nodes', *others])}, and the "
         f"machine of the workload has {processors:,} processors"

@@ -337,3 +337,75 @@ def test_numbers_of_thousands_of_digits():
     """SchedulerParameters refuse a number that Python does not even convert."""
     with pytest.raises(PolicyError, match="bf_window must be an integer from 1 to 43200"):
         read_parameters(f"bf_window={'9' * 5000}")
+
+
+FOUR = "NodeName=n[1-4] CPUs=16\n"
+ALL = "PartitionName=cpu Nodes=ALL Default=YES\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a comment \\\n" + FOUR + ALL,
+        "NodeName=n[1-4] CPUs=16 # behind it, too \\\n" + ALL,
+        "\ufeff" + FOUR + ALL,
+        'NodeName=n[1-4] CPUs=16 Gres=gpu:"a100":2 State=UNKNOWN\n' + ALL,
+        "NodeName=n[1-6] CPUs=16\nDownNodes=n[5-6] State=FUTURE\n" + ALL,
+        FOUR + "PartitionName=later Nodes=\n" + ALL,
+    ],
+    ids=["comment", "end", "mark", "quotes", "future", "empty"],
+)
+def test_what_slurm_reads_is_read(conf, text):
+    """A backslash in a comment does not join lines; quotes may stand inside a value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        site = nodes_of_site(read_conf(conf(text)), 64)
+    assert site.sizes.tolist() == [16] * 4
+    assert [part.nodes.tolist() for part in site.partitions][-1] == [0, 1, 2, 3]
+
+
+def test_an_included_file_includes_from_its_own_folder(conf, tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "cpu.conf").write_text("Include nodes.conf\n" + ALL)
+    (tmp_path / "parts" / "nodes.conf").write_text(FOUR)
+    assert read_conf(conf("Include parts/cpu.conf\n")).sizes.tolist() == [16] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Include=nodes.conf\n", "line 1: Include takes a file behind a space, not an '='"),
+        (FOUR + "NodeSet=a Nodes=n9\n" + ALL, "line 2: NodeSet=a has nodes n9, which no NodeName"),
+        ('NodeName=n[1-4] CPUs="16\n', "line 1: a quote is not closed"),
+    ],
+    ids=["equals", "set", "quote"],
+)
+def test_the_line_that_cannot_be_read_is_named(conf, text, message):
+    with pytest.raises(PolicyError, match=message):
+        read_conf(conf(text))
+
+
+def test_nodes_without_cpus_are_named(conf):
+    """A misspelt CPUs= is the cause of a machine of another size."""
+    site = read_conf(conf("NodeName=n[1-4] CPU=16\n" + ALL))
+    with pytest.raises(PolicyError, match="one for each node of line 1, which has no CPUs=, and"):
+        nodes_of_site(site, 64)
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("OverSubscribe=FORCE:2", "OverSubscribe=FORCE:2 of a partition (line 2)"),
+        ("Shared=YES", "OverSubscribe=YES of a partition (line 2)"),
+        ("OverSubscribe=FORCE:1", ""), ("OverSubscribe=NO", ""), ("Shared=EXCLUSIVE", ""),
+    ],
+)  # fmt: skip
+def test_jobs_that_share_processors_are_not_modelled(conf, setting, named):
+    site = read_conf(conf(f"{FOUR}PartitionName=cpu Nodes=ALL {setting}\n"))
+    assert site.unmodelled == ((named,) if named else ())
+
+
+def test_memory_that_jobs_ask_for_is_not_modelled(conf):
+    text = "SelectTypeParameters=CR_Core_Memory\n" + FOUR + ALL
+    assert read_conf(conf(text)).unmodelled == ("SelectTypeParameters=CR_Core_Memory (line 1)",)
+    assert read_conf(conf(text.replace("_Memory", ""))).unmodelled == ()
