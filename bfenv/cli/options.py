@@ -93,7 +93,7 @@ MEMORY = 4096  # MiB
 DECISION = 10  # seconds
 PROGRAMS = "--player", "--command"  # options that take a program
 WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
-WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG", "LOG..."}  # of the others
+WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG"}  # of the others
 
 
 class Sandbox(StrEnum):

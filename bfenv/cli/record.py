@@ -11,13 +11,15 @@ from bfenv.core.errors import BfenvError
 def record(
     out: Path = option(..., "FOLDER", "Folder of data sets.", "--out", "-o"),
     policy: str | None = option(None, "POLICY", "Policy to record.", "--policy", "-p"),
-    agent: str | None = option(None, "AGENT", "Or agent, see above.", "--agent", "-a"),
+    agent: str | None = option(
+        None, "AGENT", "Agent to record instead, see above.", "--agent", "-a"
+    ),
     workload: str | None = option(None, "WORKLOAD", "Name or SWF file.", "--workload", "-w"),
     episodes: int = option(100, "N", "Number of episodes.", min=1),
     name: str | None = option(None, "NAME", "[default: backfill/WORKLOAD-POLICY-v0]"),
     change: list[str] | None = option(None, "NAME=VALUE", "Setting; repeat for several.", "--set"),
 ) -> None:
-    """Record a policy or an agent as a data set of Minari.
+    """Record episodes of a policy or an agent as a Minari data set.
 
     The data set has the observations, actions, rewards and infos of Backfill-v0; the infos have the
     action masks. An agent is "random", FOLDER/agent.json or "agent:NAME". --set changes a setting

@@ -10,7 +10,7 @@ from bfenv.cli.show import Format
 
 
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List agents, or show, make or publish an agent.
+    """List agents, or show, score or publish one.
 
     Use an agent as "agent:NAME" wherever you name a policy. "ratio" is the mean bounded slowdown
     divided by EASY's, as the geometric mean over the test splits on the card, at the original load

@@ -15,11 +15,11 @@ LOAD_MEANING = "work / capacity from first to last submission"
 
 def info(
     workload: WorkloadArgument = "lublin",
-    plot: Path | None = option(None, "FILE", "Draw it as well, to a .png, .svg or .pdf file."),
+    plot: Path | None = option(None, "FILE", "Also draw it, to a .png, .svg or .pdf file."),
     force: ForceOption = False,
     format: FormatOption = Format.table,
 ) -> None:
-    """Show a workload in numbers, and draw it.
+    """Describe a workload in numbers, or draw it.
 
     The numbers describe jobs, load, missing data and users' estimates. json and csv have all of
     them, with times in seconds and shares from 0 to 1.

@@ -10,7 +10,7 @@ from bfenv.cli.show import Format
 
 
 def workloads(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List workloads, or show, fetch, import or schedule a workload.
+    """List workloads, or describe, download, import or simulate one.
 
     The list has the embedded models, the SWF files in the folders that $BFENV_TRACES names, and the
     logs of the Parallel Workloads Archive. An asterisk marks the logs on this machine. json and

@@ -27,7 +27,7 @@ def simulate(
     ),
     force: ForceOption = False,
 ) -> None:
-    """Write the schedule of a policy.
+    """Simulate a policy, and write its schedule.
 
     The columns of CSV are job,submit,size,estimate,runtime,start,end, and for a log number. Times
     are in seconds since the first submit time. Jobs count from 0, without dropped jobs. "number" is

@@ -21,7 +21,7 @@ def evolve_task(
     window_jobs: int = option(400, "N", "Jobs of a window.", min=2),
     sandbox: SandboxOption = Sandbox.none,
 ) -> None:
-    """Write a task for OpenEvolve and services like it.
+    """Write a task for OpenEvolve or a similar service.
 
     A language model rewrites the scheduler in initial_program.py, and evaluator.py scores the new
     program. It first checks that the program is legal, in time and without foresight. Then it

@@ -29,7 +29,7 @@ def verify(
     workload: list[str] | None = options.option(
         None,
         "WORKLOAD",
-        "Of a suite of someone's own logs; repeat for several.",
+        "Log of a suite of users' own logs; repeat for several.",
         "--workload",
         "-w",
     ),

@@ -42,7 +42,7 @@ def search(
     leave_out: bool = o.option(
         False,
         "",
-        "Then search without each workload in turn, and score on it what is found.",
+        "Also search without each workload in turn, and score each result on the one left out.",
         "--leave-out",
     ),
     slice_jobs: int = o.option(10_000, "N", "Approximate number of jobs in a slice.", min=1),
@@ -54,7 +54,7 @@ def search(
     backend: o.BackendOption = "loky",
     scheduler: o.SchedulerOption = None,
 ) -> None:
-    """Search for an order of EASY that beats EASY.
+    """Search for a queue order that improves EASY.
 
     \b
     Methods:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def train(
     out: Path = o.option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
-    algo: str = o.option("es", "ALGO", "es, evolution, is the only one."),
+    algo: str = o.option("es", "ALGO", "Algorithm; es, evolution, is the only one."),
     workload: list[str] | None = o.option(
         None, "WORKLOAD", "Workload to train on; repeat for several.", "--workload", "-w"
     ),
@@ -27,7 +27,7 @@ def train(
     population: int = o.option(16, "N", "Candidates per generation.", min=4),
     units: int = o.option(0, "N", "Hidden units of the score, at most 6; 0 is linear.", min=0),
     options: str = o.option(
-        "guard={1.1:1.5}, reservations=0", "OPTIONS", "Other options of easy, as of bfenv search."
+        "guard={1.1:1.5}, reservations=0", "OPTIONS", "Other options of easy, see `bfenv search`."
     ),
     seed: int = o.option(0, "N", "Random seed.", min=0),
     seeds: int | None = o.option(
@@ -37,7 +37,7 @@ def train(
     backend: o.BackendOption = "loky",
     scheduler: o.SchedulerOption = None,
 ) -> None:
-    """Train an agent: evolve a small score by which EASY orders the queue.
+    """Train an agent: evolve a score that orders EASY's queue.
 
     CMA-ES tunes the 19 weights of a linear score, or the weights of a network with --units hidden
     units. It simulates the complete training split of each workload, and all candidates of a

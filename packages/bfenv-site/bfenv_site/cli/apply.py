@@ -13,33 +13,40 @@ from bfenv.cli.options import check_folder, duration_option, option
 
 def apply(
     policy: str = option(
-        ..., "POLICY", "EASY in the wanted order, or agent:formula.", "--policy", "-p"
+        ..., "POLICY", "EASY with an order of jobs, or agent:formula.", "--policy", "-p"
     ),
-    write: bool = typer.Option(False, "--write/--shadow", help="Lift jobs, or only say which."),
+    write: bool = typer.Option(
+        False, "--write/--shadow", help="Lift jobs, or only print the lifts."
+    ),
     every: int = duration_option(30, "--every", "Time between two cycles. Default: 30s.", least=1),
     depth: int = typer.Option(
-        100, min=1, metavar="N", help="Jobs of a partition that are brought to its front."
+        100, min=1, metavar="N", help="Number of jobs to put in order in each partition."
     ),
     partition: list[str] | None = option(
-        None, "NAME", "Only this partition; repeat for several. Default: each by itself."
+        None, "NAME", "Only this partition; repeat for several. Default: all, each by itself."
     ),
-    log: Path | None = option(None, "FILE", "Append the JSON lines to it. Default: print them."),
+    log: Path | None = option(
+        None, "FILE", "File to append the JSON lines to. Default: print them."
+    ),
     state: Path = option(
-        Path("bfenv-apply.json"), "FILE", "With --write: says which jobs are lifted."
+        Path("bfenv-apply.json"), "FILE", "With --write: file that records the lifted jobs."
     ),
     cycles: int | None = typer.Option(
-        None, min=0, metavar="N", help="End after N cycles; 0 gives back what a killed run left."
+        None,
+        min=0,
+        metavar="N",
+        help="End after N cycles; 0 only takes back the lifts of a killed run.",
     ),
 ) -> None:
-    """Bring an order to a live Slurm.
+    """Apply a queue order to a live Slurm.
 
-    Every cycle reads squeue, brings the waiting jobs of each partition into the order of the
-    policy, with its guard against starving, and prints a JSON line: Slurm's own order, the wanted
-    one, and by how much jobs are to be lifted for it.
+    Every cycle reads squeue, and ranks the waiting jobs of each partition as the policy does, with
+    its guard against starving. It prints a JSON line for each partition: Slurm's order, the
+    policy's order, and how far each job must be lifted to get from one to the other.
 
-    --write lifts them, by a Nice below 0, in one call of scontrol a cycle. Jobs whose Nice someone
-    else set are left alone. At the end, by Ctrl-C or SIGTERM, all lifts are given back. Of the
-    policy, only the order and the guard are applied: how jobs backfill stays Slurm's.
+    With --write, one call of scontrol per cycle lifts the jobs by a negative Nice. Jobs keep a Nice
+    that someone else set. When the command ends, by Ctrl-C or SIGTERM, it takes all lifts back.
+    Only the policy's order and guard are applied; Slurm still decides how jobs backfill.
 
     \b
     Examples:

@@ -45,15 +45,15 @@ def import_log(
     ),
     partition: list[str] | None = option(None, "NAME", "Only this partition; repeat for several."),
     cluster: str | None = option(None, "NAME", "Only this cluster (column Cluster)."),
-    since: str | None = option(None, "TIME", "Only jobs submitted from then on."),
-    until: str | None = option(None, "TIME", "Only jobs submitted before."),
+    since: str | None = option(None, "TIME", "Only jobs submitted at this time or later."),
+    until: str | None = option(None, "TIME", "Only jobs submitted before this time."),
     split: bool = typer.Option(
         False, "--split-partitions", help="Write a file for each partition: OUT-NAME.swf."
     ),
     columns: str | None = option(
         None, "MAP", "Columns of csv and parquet: field=column,...", "--map"
     ),
-    delimiter: str | None = option(None, "CHAR", "Delimiter of csv and sacct. Default: guessed."),
+    delimiter: str | None = option(None, "CHAR", "Delimiter of csv and sacct. Default: detected."),
     resource: io.Resource = option(
         io.Resource.cores, "WHAT", f"What a processor is (sacct, xdmod): {choices(io.Resource)}."
     ),
@@ -69,7 +69,9 @@ def import_log(
         "gpu=2d,long=14d.  [default: the longest seen in their partition]",
     ),
     overrun: io.Overrun = option(
-        io.Overrun.kill, "RULE", "Beyond the limit, cut the job (kill) or raise the limit (extend)."
+        io.Overrun.kill,
+        "RULE",
+        "If a job outlives its limit, cut the job (kill) or raise the limit (extend).",
     ),
     outages: str | None = option(
         None, "FILE", "Outages: lines of begin,end,processors, or Slurm's events; or 'find' them."
@@ -88,10 +90,11 @@ def import_log(
     skip: bool = typer.Option(False, "--skip", help="Skip malformed records, each as a whole."),
     force: ForceOption = False,
 ) -> None:
-    """Make a workload from your cluster's log.
+    """Convert your cluster's accounting log to a workload.
 
     The command prints what was dropped and why, and the processor hours of the log and of the
-    workload. Users and groups become numbers, and the workload contains none of their names. To find a user by number, keep the names with --users FILE.
+    workload. Users and groups become numbers, and the workload contains none of their names. To
+    find a user by number, keep the names with --users FILE.
 
     The kind of log is recognized. This command prints Slurm's accounting:
 
@@ -105,9 +108,9 @@ def import_log(
     choose one, or split them; so do clusters.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
-    fields are estimate, user, group, account, queue, partition, cluster, nodes and job. Times are ISO 8601 or
-    seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00. A unit may follow a
-    column: estimate=time_limit:min.
+    fields are estimate, user, group, account, queue, partition, cluster, nodes and job. Times are
+    ISO 8601 or seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00. A unit may
+    follow a column: estimate=time_limit:min.
 
     --from fdata, pm100, supercloud or kestrel knows the columns, units and machine of that public
     log. A file named in $BFENV_PRESETS adds others.

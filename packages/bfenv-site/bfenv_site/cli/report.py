@@ -27,10 +27,10 @@ SLURM_IS = "Slurm's scheduler is the policy slurm, or with your settings slurm(c
 
 def report(
     log: list[str] = typer.Argument(
-        ..., metavar="LOG...", help="Your log as SWF, with options if needed."
+        ..., metavar="LOG", help="Your log as SWF, with options if needed."
     ),
-    out: Path = option(..., "FILE", "The page to write, .html.", "--out", "-o"),
-    today: str = option(TODAY, "POLICY", "The policy closest to your site's today."),
+    out: Path = option(..., "FILE", "HTML page to write.", "--out", "-o"),
+    today: str = option(TODAY, "POLICY", "Policy closest to what your site runs today."),
     policy: list[str] | None = option(
         None, "POLICY", "Candidate; repeat for several. Default: see above.", "--policy", "-p"
     ),
@@ -47,8 +47,8 @@ def report(
     The report is a page of HTML that begins with a verdict in hours and days. It compares each
     candidate with today's policy, job by job, and shows who waits less, who waits longer, and how
     well the simulation repeats what your log records. `bfenv workloads import` converts accounting
-    logs to SWF; --users takes the file of names that it writes with --users. If a candidate fails,
-    the report compares the others, and the exit status is 1.
+    logs to SWF, and its option --users writes the names for --users here. If a candidate fails, the
+    report compares the others, and the exit status is 1.
 
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.

@@ -19,9 +19,9 @@ LABEL = 28  # characters to a line of a variant's label
 
 def whatif(
     log: str = typer.Argument(..., metavar="LOG", help="Workload: your log as SWF, or a name."),
-    today: str = option(TODAY, "POLICY", "The policy closest to your site's today."),
+    today: str = option(TODAY, "POLICY", "Policy closest to what your site runs today."),
     policy: list[str] | None = option(
-        None, "POLICY", "Also under this policy; repeat for several.", "--policy", "-p"
+        None, "POLICY", "Another policy to simulate; repeat for several.", "--policy", "-p"
     ),
     variant: list[str] | None = option(
         None,
@@ -29,7 +29,9 @@ def whatif(
         "Several changes at once, such as processors=+10%,estimates=-30%; repeat for "
         "several variants.",
     ),
-    as_is: bool = typer.Option(True, "--as-is/--no-as-is", help="Show the site as it is, first."),
+    as_is: bool = typer.Option(
+        True, "--as-is/--no-as-is", help="First show the site without changes."
+    ),
     processors: list[str] | None = option(
         None, "SIZE", "Size of the machine: 512, +64, -64 or +10%."
     ),
@@ -51,13 +53,13 @@ def whatif(
 ) -> None:
     """Compare variants of your site side by side.
 
-    --processors, --max-estimate, --estimates, --load, --maintenance and --without each add a
-    variant that changes this only; repeat --processors, --estimates and --load for more. --variant
+    Each of --processors, --max-estimate, --estimates, --load, --maintenance and --without adds a
+    variant with this one change; repeat --processors, --estimates and --load for more. --variant
     makes several changes at once, in the order given: processors=, max-estimate=, split-estimate=,
-    estimates=, load=, maintenance=FILE, without=outages. Changes of the mean wait are relative
-    to the same policy's first variant, job by job, with a 95 % interval (low, high) if the jobs are
-    the same. The lines below the table count the jobs that no longer fit, are cut or
-    split, or keep their runtime as estimate because the new one would be shorter.
+    estimates=, load=, maintenance=FILE, without=outages. The table compares the mean wait with the
+    same policy's first variant, job by job, with a 95 % interval (low, high) if the jobs are the
+    same. The lines below the table count the jobs that no longer fit, are cut or split, or keep
+    their runtime as estimate because the new one would be shorter.
 
     \b
     Examples:

@@ -31,19 +31,21 @@ def when(
     at: str | None = option(
         None,
         "TIME",
-        "Now: 30d, or a date such as '2001-05-04 13:00'. Default: last submission. With --squeue: "
-        "when it was printed.",
+        "Time of the forecast, such as 30d or '2001-05-04 13:00'. Default: the last submission; "
+        "with --squeue, when it was printed.",
     ),
-    size: int | None = option(None, "N", "Processors of a job that you submit now."),
-    limit: int | None = duration_option(None, "--limit", "Its time limit, such as 4h.", least=1),
-    user: int = option(-1, "N", "The number of its user in the log, whose jobs tell most."),
+    size: int | None = option(None, "N", "Size of a job that you submit now, in processors."),
+    limit: int | None = duration_option(
+        None, "--limit", "Time limit of that job, such as 4h.", least=1
+    ),
+    user: int = option(-1, "N", "Number of its user in the log.", show_default=False),
     job: list[str] | None = option(
-        None, "N", "A waiting job's number in the log, or its Slurm id; repeat for several."
+        None, "N", "Waiting job: its number in the log, or its Slurm id; repeat for several."
     ),
     policy: str | None = option(
         None,
         "POLICY",
-        "What the site runs. Default: easy. With --squeue: slurm if partitions have different "
+        "Policy of the site. Default: easy. With --squeue: slurm if partitions have different "
         "nodes, else conservative-replan.",
         "--policy",
         "-p",
@@ -51,56 +53,69 @@ def when(
     recorded: bool | None = typer.Option(
         None,
         "--recorded/--simulated",
-        help="The machine stands as the log records, or as the policy would have left it. "
-        "Default: as recorded, if the log has starts.",
+        help="Start from the machine as the log records it, or as the policy leaves it. "
+        "Default: recorded, if the log has start times.",
     ),
-    advice: bool = typer.Option(False, "--advice", help="Try smaller requests for one job."),
+    advice: bool = typer.Option(
+        False, "--advice", help="Also forecast smaller requests of the job."
+    ),
     squeue: Path | None = option(
-        None, "FILE", "A live queue in place of a log: the output of squeue, see below."
+        None, "FILE", "Forecast a live queue: the output of squeue, see above."
     ),
-    sinfo: Path | None = option(None, "FILE", "With --squeue: the output of sinfo, see below."),
-    processors: int | None = option(None, "N", "With --squeue: the machine's, without --sinfo."),
+    sinfo: Path | None = option(None, "FILE", "With --squeue: the output of sinfo, see above."),
+    processors: int | None = option(
+        None, "N", "With --squeue and without --sinfo: size of the machine."
+    ),
     history: str | None = option(
-        None, "WORKLOAD", "With --squeue: an accounting log, for runtimes and arrivals."
+        None, "WORKLOAD", "With --squeue: accounting log, for runtimes and arrivals."
     ),
     users: Path | None = option(
-        None, "FILE", "With --history: the names of its users, of `bfenv workloads import --users`."
+        None,
+        "FILE",
+        "With --history: names of its users, as `bfenv workloads import --users` writes them.",
     ),
     maintenance: Path | None = option(
-        None, "FILE", "With --squeue: windows to come, lines of begin,end or begin,end,processors."
+        None,
+        "FILE",
+        "With --squeue: maintenance to come, lines of begin,end or begin,end,processors.",
     ),
     evaluate: str | None = option(
-        None, "WORKLOAD", "Measure instead how good forecasts are on this log."
+        None, "WORKLOAD", "Instead, measure how good forecasts are on this log."
     ),
     moments: int = typer.Option(
-        100, min=2, metavar="N", help="With --evaluate: forecasts of each kind of job."
+        100, min=2, metavar="N", help="With --evaluate: number of forecasts for each kind of job."
     ),
-    months: bool = typer.Option(False, "--months", help="With --evaluate: month by month."),
-    futures: int = typer.Option(1000, min=1, metavar="N", help="How many futures."),
+    months: bool = typer.Option(
+        False, "--months", help="With --evaluate: one table for each month."
+    ),
+    futures: int = typer.Option(1000, min=1, metavar="N", help="Number of simulated futures."),
     past: int = typer.Option(
-        256, min=0, metavar="N", help="Earlier moments that the correction learns from."
+        256,
+        min=0,
+        metavar="N",
+        help="Number of earlier moments whose forecasts correct the result.",
     ),
     seed: SeedOption = 0,
     format: WhenFormat = option(
         WhenFormat.text, "FORMAT", f"Output format: {choices(WhenFormat)}.", "--format", "-f"
     ),
     out: Path | None = option(
-        None, "FILE", "Also draw a strip for each job: .svg, .png or .pdf.", "--out", "-o"
+        None, "FILE", "Also draw the forecast of each job: .svg, .png or .pdf.", "--out", "-o"
     ),
     force: ForceOption = False,
 ) -> None:
-    """Say when jobs will start, and how sure that is.
+    """Predict when jobs will start.
 
-    The machine is run forward many times, with runtimes and arrivals as the log had them before,
-    under the site's policy. How earlier forecasts did corrects the result. Without --size or --job,
-    the forecast is for all waiting jobs. "by limits" is the start that a plan by time limits gives,
-    as `squeue --start` does.
+    The command simulates many futures of the machine under the site's policy, with runtimes and
+    arrivals drawn from the log's past. The errors of earlier forecasts correct the result. Without
+    --size or --job, it forecasts all waiting jobs. "by limits" is the start in a plan by time
+    limits, as `squeue --start` prints it.
 
     --format prometheus prints expected waits of new jobs by processors and limit, for a node
     exporter's textfile folder.
 
     \b
-    For --squeue, print queue and nodes on your cluster, or use squeue --json:
+    For --squeue, print the queue and the nodes of your cluster, or use squeue --json:
       {squeue} > queue.txt
       {sinfo} > nodes.txt
 

@@ -113,16 +113,22 @@ def evaluate_forecasts(
         for job in at[time]:
             moments_before = past_moments(job + 1, past)
             before = moments_before[submit[moments_before] < time].tolist()
-            own = joined([earlier[moment] for moment in before if moment in earlier])
-            earlier[job] = earlier_forecasts(source, known, job, own, threads)
+            past_forecasts = joined([earlier[moment] for moment in before if moment in earlier])
+            earlier[job] = earlier_forecasts(source, known, job, past_forecasts, threads)
         for _, job, is_new in (case for case in cases if case[0] == time):
             chosen = past_moments(len(known.runtime), past)
             chosen = chosen[submit[chosen] < time]
-            own = joined([earlier[one] for one in chosen.tolist()])
             forecaster = Forecaster(
-                trace.name, known, source.policy, own, futures, seed, threads,
-                learner=source.learner, moments=past,
-            )  # fmt: skip
+                trace.name,
+                known,
+                source.policy,
+                joined([earlier[moment] for moment in chosen.tolist()]),
+                futures,
+                seed,
+                threads,
+                learner=source.learner,
+                moments=past,
+            )
             forecast = forecaster.waiting([job])
             wait = int(schedule.start[job]) - time
             below, upto = forecast.probability(wait - 0.5), forecast.probability(wait + 0.5)
@@ -177,10 +183,10 @@ def _by_past_waits(schedule: Schedule, job: int, time: int) -> dict[str, np.ndar
     started = np.flatnonzero(schedule.start < time)
     started = started[jobs.submit[started] < time]
     size, limit, wait = jobs.size[started], jobs.estimate[started], schedule.wait[started]
-    own, waited = (int(jobs.size[job]), int(jobs.estimate[job])), time - int(jobs.submit[job])
-    median = class_median(size, limit, wait, own, waited)
+    request, waited = (int(jobs.size[job]), int(jobs.estimate[job])), time - int(jobs.submit[job])
+    median = class_median(size, limit, wait, request, waited)
     return {
-        BOUND: bound_waits(size, wait, own[0], waited, SCORED),
+        BOUND: bound_waits(size, wait, int(jobs.size[job]), waited, SCORED),
         CLASS: np.full(len(SCORED), median),
     }
 
@@ -196,10 +202,10 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
             `holds_95`, of waits in the central intervals, see `share_inside`; `holds_80_low` and
             `holds_80_high`, the 95 % interval of that share if weeks are independent.
     """
-    wait = np.array([one.wait for one in outcomes], dtype=np.float64)
-    found = np.array([one.quantiles[way] for one in outcomes])
-    found = np.where(np.isfinite(found), found, 10.0**9)
-    error = wait[:, None] - found
+    wait = np.array([outcome.wait for outcome in outcomes], dtype=np.float64)
+    quantiles = np.array([outcome.quantiles[way] for outcome in outcomes])
+    quantiles = np.where(np.isfinite(quantiles), quantiles, 10.0**9)
+    error = wait[:, None] - quantiles
     loss = np.maximum(SCORED * error, (SCORED - 1) * error)
     off = np.abs(error[:, MEDIAN])
     result = {
@@ -208,15 +214,15 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
         "median_error": float(np.median(off)),
         "within_1min": float((off <= MINUTE).mean()),
         "within_10min": float((off <= 10 * MINUTE).mean()),
-        "width": float((found[:, 5] - found[:, 1]).mean()),
+        "width": float((quantiles[:, 5] - quantiles[:, 1]).mean()),
     }
     for share in (0.5, 0.8, 0.95):
         inside = np.array(
-            [share_inside(row, time, share) for row, time in zip(found, wait, strict=True)]
+            [share_inside(row, time, share) for row, time in zip(quantiles, wait, strict=True)]
         )
         result[f"holds_{100 * share:.0f}"] = float(inside.mean())
         if share == 0.8:
-            half = 1.96 * _error_by_weeks(inside, np.array([one.time for one in outcomes]))
+            half = 1.96 * _error_by_weeks(inside, np.array([outcome.time for outcome in outcomes]))
             result["holds_80_low"] = max(0.0, float(inside.mean()) - half)
             result["holds_80_high"] = min(1.0, float(inside.mean()) + half)
     return result
@@ -253,7 +259,7 @@ def _error_by_weeks(inside: np.ndarray, time: np.ndarray) -> float:
 
 def reliability(outcomes: list[Outcome]) -> np.ndarray:
     """Return the share of starts that fell into each tenth of their forecast, (BINS,)."""
-    rank = np.array([one.rank for one in outcomes])
+    rank = np.array([outcome.rank for outcome in outcomes])
     counts = np.histogram(rank, bins=BINS, range=(0, 1))[0]
     return np.asarray(counts / max(1, len(outcomes)))
 
@@ -265,23 +271,16 @@ def tenths(outcomes: list[Outcome]) -> str:
 
 def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Outcome]]:
     """Return outcomes by kind of job, or by month of 30 days since the log began."""
-    everything = evaluation.outcomes
+    groups: dict[str, list[Outcome]] = {}
     if months:
-        first = everything[0].time // (MONTH * DAY)
-        last = everything[-1].time // (MONTH * DAY)
-        found = {
-            f"month {month + 1}": [one for one in everything if one.time // (MONTH * DAY) == month]
-            for month in range(first, last + 1)
-        }
+        for outcome in evaluation.outcomes:
+            groups.setdefault(f"month {outcome.time // (MONTH * DAY) + 1}", []).append(outcome)
     else:
-        new = [one for one in everything if one.is_new]
-        found = {
-            "all": everything,
-            "submitted": new,
-            "submitted, waits": [one for one in new if one.wait > MINUTE],
-            "waiting": [one for one in everything if not one.is_new],
-        }
-    return {name: outcomes for name, outcomes in found.items() if outcomes}
+        groups["all"] = evaluation.outcomes
+        groups["submitted"] = new = [outcome for outcome in evaluation.outcomes if outcome.is_new]
+        groups["submitted, waits"] = [outcome for outcome in new if outcome.wait > MINUTE]
+        groups["waiting"] = [outcome for outcome in evaluation.outcomes if not outcome.is_new]
+    return {name: outcomes for name, outcomes in groups.items() if outcomes}
 
 
 def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Bring an order to a live Slurm: read its queue in cycles, and lift jobs by their Nice.
+"""Apply a queue order to a live Slurm: read its queue in cycles, and lift jobs by their Nice.
 
 A cycle reads the queue with `squeue` and the nodes with `sinfo`. In each partition, the waiting
 jobs are brought into the wanted order, with its guard against starving. The first of them get the
@@ -80,13 +80,13 @@ def order_of(policy: str | Policy) -> Options:
     """Return the order of a policy, with its guard, as options of EASY.
 
     Raises:
-        BfenvError: If there is no such policy, or its order cannot be brought to Slurm: it starts
+        BfenvError: If there is no such policy, or its order cannot be applied to Slurm: it starts
             jobs for trials, draws random numbers, or is no order of EASY.
     """
     policy = find_policy(policy)
     if policy.trials or policy.stochastic:
         what = "starts jobs for trials" if policy.trials else "draws random numbers"
-        raise PolicyError(f"{policy.name} {what}, which cannot be brought to Slurm")
+        raise PolicyError(f"{policy.name} {what}, which cannot be applied to Slurm")
     options = getattr(policy.memory, "keywords", {}).get("options")
     if not isinstance(options, Options) or options.shadow_intervals >= 0 or options.predictor:
         raise PolicyError(
@@ -107,7 +107,7 @@ def apply_order(
     state: Path = Path("bfenv-apply.json"),
     cycles: int | None = None,
 ) -> None:
-    """Bring an order to a live Slurm, until SIGTERM or Ctrl-C.
+    """Apply a queue order to a live Slurm, until SIGTERM or Ctrl-C.
 
     Args:
         policy: EASY in the wanted order, or an agent that is a formula; see `order_of`.
@@ -125,25 +125,25 @@ def apply_order(
             writes to the file.
     """
     with _lock(state) if write else nullcontext():
-        work = _Work(order_of(policy), state, depth, tuple(partitions), _read_state(state))
-        work.read_queue()
-        if work.lifted and not write:
+        queue = LiveQueue(order_of(policy), state, depth, tuple(partitions), _read_state(state))
+        queue.read_queue()
+        if queue.lifted and not write:
             raise BfenvError(
                 f"{state}: an earlier run has left jobs lifted; --write gives them back"
             )
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            if work.lifted:
-                log({"event": "give back", "jobs": work.give_back()})
+            if queue.lifted:
+                log({"event": "give back", "jobs": queue.give_back()})
             for i in count() if cycles is None else range(cycles):
                 time.sleep(every if i else 0.0)
                 try:
-                    found, changes = work.look()
-                    for each in found:
-                        log({"event": "cycle", "time": int(time.time()), **each._asdict()})
+                    partitions_now, changes = queue.look()
+                    for partition in partitions_now:
+                        log({"event": "cycle", "time": int(time.time()), **partition._asdict()})
                     if write and changes:
-                        errors = work.write(changes)
+                        errors = queue.write(changes)
                         log({"event": "write", "jobs": len(changes), "errors": errors})
                 except SlurmError as error:  # it may be restarted just now
                     log({"event": "error", "time": int(time.time()), "message": str(error)})
@@ -154,7 +154,7 @@ def apply_order(
                 signal.signal(number, signal.SIG_IGN)
             try:
                 if write:
-                    log({"event": "give back", "jobs": work.give_back()})
+                    log({"event": "give back", "jobs": queue.give_back()})
             finally:
                 for number, handler in handlers.items():
                     signal.signal(number, handler)
@@ -178,7 +178,7 @@ def _lock(state: Path) -> Iterator[None]:
 
 
 @dataclass
-class _Work:
+class LiveQueue:
     """An order, what is lifted for it, and what has been seen of the queue."""
 
     options: Options
@@ -198,14 +198,14 @@ class _Work:
         wait = {entry.name for entry in snapshot.entries}  # tasks of an array are lifted together
         apart = [entry for entry in snapshot.apart if entry.name not in wait]
         snapshot = snapshot._replace(apart=apart)
-        self.ended |= {(each.name, each.start): each for each in snapshot.ended}
+        self.ended |= {(entry.name, entry.start): entry for entry in snapshot.ended}
         for old in list(self.ended)[:-REMEMBERED]:
             del self.ended[old]
         entries = [*snapshot.entries, *snapshot.apart]
         listed = (*entries, *snapshot.ended)  # of all partitions: none of their starts is before
-        self.origin = self.origin or min((each.submit for each in listed), default=DAY) - DAY
-        there = {key for each in entries for key in _keys(each)}
-        self.lifted = {key: values for key, values in self.lifted.items() if key in there}
+        self.origin = self.origin or min((entry.submit for entry in listed), default=DAY) - DAY
+        names = {key for entry in entries for key in _keys(entry)}
+        self.lifted = {key: values for key, values in self.lifted.items() if key in names}
         for entry in entries:
             key = _keys(entry)[0]
             if key in self.lifted and not entry.runs:
@@ -220,7 +220,7 @@ class _Work:
     def lifted_in(self, snapshot: Snapshot) -> list[Entry]:
         """Return the jobs that are lifted, those that run or are held among them."""
         entries = dict.fromkeys((*snapshot.entries, *snapshot.apart))
-        return [each for each in entries if each.nice and self.is_ours(each)]
+        return [entry for entry in entries if entry.nice and self.is_ours(entry)]
 
     def look(self) -> tuple[list[Partition], dict[Entry, int]]:
         """Make a cycle; return the partitions, and the new Nice of each job that needs another."""
@@ -232,51 +232,62 @@ class _Work:
             sizes.update(dict.fromkeys(node.partitions, node.size * (not node.is_lost)))
         if absent := set(self.only).difference(sizes):
             raise BfenvError(f"sinfo lists no partition {min(absent)}")
-        found, nice = [], {one: 0 for one in self.lifted_in(snapshot) if one.priority or one.runs}
+        partitions = []
+        nice = {job: 0 for job in self.lifted_in(snapshot) if job.priority or job.runs}
         listed = (*snapshot.entries, *snapshot.apart)
-        for name in self.only or sorted({_partition(each) for each in listed}):
-            entries = [each for each in snapshot.entries if _partition(each) == name]
-            waits = dict.fromkeys(each for each in entries if not each.runs)
+        for name in self.only or sorted({_partition(entry) for entry in listed}):
+            entries = [entry for entry in snapshot.entries if _partition(entry) == name]
+            waiting_jobs = dict.fromkeys(entry for entry in entries if not entry.runs)
             in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])
-            ours = [each for each in in_order if self.is_ours(each)]
-            own = {each: each.priority + each.nice * self.is_ours(each) for each in waits}
-            now = sorted(ours, key=lambda each: (-each.priority, number_of(each)))
+            ours = [job for job in in_order if self.is_ours(job)]
+            now = sorted(ours, key=lambda job: (-job.priority, number_of(job)))
+            # Priorities without the lifts
+            priority = {job: job.priority + job.nice * self.is_ours(job) for job in waiting_jobs}
             if now[: self.depth] == ours[: self.depth]:
-                wanted = {each: each.nice for each in ours}
+                wanted = {job: job.nice for job in ours}
             else:
-                wanted = lifts(ours, own, self.depth)
+                wanted = lifts(ours, priority, self.depth)
             nice |= wanted
-            slurm = sorted(own, key=lambda each: (-own[each], number_of(each)))
-            lift = {each.name: -value for each, value in wanted.items() if value}
-            alone = [each.name for each in waits if each not in wanted]
-            theirs, mine = ([each.name for each in a[: self.depth]] for a in (slurm, in_order))
-            reasons = Counter(e.reason for e in snapshot.apart if _partition(e) == name)
-            found.append(Partition(name, theirs, mine, lift, alone, dict(reasons), limit))
-        return found, {entry: value for entry, value in nice.items() if value != entry.nice}
+            slurms_order = sorted(priority, key=lambda job: (-priority[job], number_of(job)))
+            reasons = Counter(job.reason for job in snapshot.apart if _partition(job) == name)
+            partitions.append(
+                Partition(
+                    name,
+                    slurm=[job.name for job in slurms_order[: self.depth]],
+                    wanted=[job.name for job in in_order[: self.depth]],
+                    lift={job.name: -value for job, value in wanted.items() if value},
+                    left_alone=[job.name for job in waiting_jobs if job not in wanted],
+                    left_out=dict(reasons),
+                    age_limit=limit,
+                )
+            )
+        return partitions, {job: value for job, value in nice.items() if value != job.nice}
 
     def in_order(
         self, name: str, entries: list[Entry], now: int, processors: int
     ) -> tuple[list[Entry], int | None]:
         """Return the waiting jobs in the wanted order, and the guard's limit in seconds."""
-        if all(each.runs for each in entries):
+        if all(entry.runs for entry in entries):
             return [], None
-        past = [each for each in self.ended.values() if _partition(each) == name]
-        known = sorted((*past, *entries), key=lambda each: (each.submit, number_of(each)))
-        longest = max(each.limit for each in known) or DEFAULT_LIMIT
+        past = [entry for entry in self.ended.values() if _partition(entry) == name]
+        submitted = sorted((*past, *entries), key=lambda entry: (entry.submit, number_of(entry)))
+        longest = max(entry.limit for entry in submitted) or DEFAULT_LIMIT
         requests = np.array(
             [
-                [max(min(each.submit, now) - self.origin, 0) for each in known],
-                [min(each.size, processors) for each in known],
-                [each.limit or longest for each in known],
-                [self.users.setdefault(each.user, len(self.users)) for each in known],
-                [each.priority for each in known],
-                [0] * len(known),
-                [1] * len(known),
+                [max(min(entry.submit, now) - self.origin, 0) for entry in submitted],
+                [min(entry.size, processors) for entry in submitted],
+                [entry.limit or longest for entry in submitted],
+                [self.users.setdefault(entry.user, len(self.users)) for entry in submitted],
+                [entry.priority for entry in submitted],
+                [0] * len(submitted),
+                [1] * len(submitted),
             ]
         )
-        start = np.array([min(each.start, now) for each in known])
-        end = np.array([max(each.end, each.start + 1) if each.end >= 0 else -1 for each in known])
-        start, end = (np.where(each < 0, -1, each - self.origin) for each in (start, end))
+        start = np.array([min(entry.start, now) for entry in submitted])
+        end = np.array(
+            [max(entry.end, entry.start + 1) if entry.end >= 0 else -1 for entry in submitted]
+        )
+        start, end = (np.where(time < 0, -1, time - self.origin) for time in (start, end))
         cluster = cluster_at(now - self.origin, requests, start, end, processors)
         jobs, ended = Jobs(*requests), ended_jobs(cluster)
         memory = new_memory(jobs, processors, np.random.default_rng(0), options=self.options)
@@ -295,7 +306,9 @@ class _Work:
             line = waiting(cluster)
             score_jobs(program, columns, history, cluster, jobs, line, ranking.number)
         line = ranking.line[: rank(ranking, cluster, jobs)]
-        in_order = list(dict.fromkeys(known[job] for job in line))  # tasks of an array are equal
+        in_order = list(
+            dict.fromkeys(submitted[job] for job in line)
+        )  # tasks of an array are equal
         return in_order, int(limit) if limit < FOREVER else None
 
     def write(self, changes: Mapping[Entry, int]) -> list[str]:
@@ -335,8 +348,8 @@ class _Work:
         """
         lifted = self.lifted_in(self.read_queue())
         if lifted:
-            self.write({one: 0 for one in lifted if one.priority or one.runs})
-            left = [each.name for each in self.lifted_in(self.read_queue()) if not each.runs]
+            self.write({job: 0 for job in lifted if job.priority or job.runs})
+            left = [job.name for job in self.lifted_in(self.read_queue()) if not job.runs]
             if left:
                 raise SlurmError(
                     f"{counted(len(left), 'job')} of {self.state} could not be given back (no held "
@@ -354,13 +367,14 @@ def lifts(line: list[Entry], priority: Mapping[Entry, int], depth: int) -> dict[
     jobs with the same priority, Slurm takes the one with the lower number.
     """
     nice = dict.fromkeys(line, 0)
-    others = [(priority[each], number_of(each)) for each in line[depth:]]
-    least = min(others, key=lambda each: (-each[0], each[1]), default=(0, ()))
+    behind = [(priority[entry], number_of(entry)) for entry in line[depth:]]
+    # A job comes before the next one by a higher priority, or by the same and a lower number.
+    least, next_number = min(behind, key=lambda job: (-job[0], job[1]), default=(0, ()))
     for entry in reversed(line[:depth]):
-        to_be, number = priority[entry], number_of(entry)
-        to_be = max(to_be, least[0] + (number > least[1]))
-        nice[entry] = priority[entry] - to_be
-        least = to_be, number
+        number = number_of(entry)
+        least = max(priority[entry], least + (number > next_number))
+        nice[entry] = priority[entry] - least
+        next_number = number
     return nice
 
 
@@ -383,22 +397,29 @@ def _read_state(path: Path) -> dict[str, list[int]]:
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        found = json.loads(data)["lifted"]
-        return {str(key): [int(value) for value in values] for key, values in found.items()}
+        lifted = json.loads(data)["lifted"]
+        return {str(key): [int(value) for value in values] for key, values in lifted.items()}
     except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError):
         raise BfenvError(f"{path}: not a file of bfenv apply") from None
 
 
 def _ask(*command: str, text: str = "") -> "subprocess.CompletedProcess[str]":
     """Run a command of Slurm, which Ctrl-C does not reach; SlurmError if it does not answer."""
-    own = ("SQUEUE_", "SINFO_")  # settings of these commands would hide jobs and nodes
-    env = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    settings = ("SQUEUE_", "SINFO_")  # of these commands, which would hide jobs and nodes
+    env = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
     env |= {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
     try:
         done = subprocess.run(
-            command, input=text, env=env, text=True, errors="replace", capture_output=True,
-            timeout=TIMEOUT, start_new_session=True, check=False,
-        )  # fmt: skip
+            command,
+            input=text,
+            env=env,
+            text=True,
+            errors="replace",
+            capture_output=True,
+            timeout=TIMEOUT,
+            start_new_session=True,
+            check=False,
+        )
     except FileNotFoundError:
         raise SlurmError(f"{command[0]} of Slurm is not installed here") from None
     except subprocess.TimeoutExpired:

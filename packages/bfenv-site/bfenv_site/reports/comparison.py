@@ -53,9 +53,9 @@ class SiteComparison(NamedTuple):
     @property
     def typical(self) -> float:
         """Seconds, a duration in whose unit all waits are written."""
-        schedules = [self.today, *(one.schedule for one in self.findings)]
+        waits = [self.today.wait, *(finding.schedule.wait for finding in self.findings)]
         return typical_duration(
-            value for one in schedules for value in (float(one.wait.mean()), float(one.wait.max()))
+            value for wait in waits for value in (float(wait.mean()), float(wait.max()))
         )
 
     @property
@@ -78,36 +78,40 @@ class SiteComparison(NamedTuple):
         if self.logged is None:
             return None
         ranks = list(VERDICTS)
-        found = []
-        for one in self.findings:
-            numbers = calibrate(one.schedule, self.logged)
+        fits = []
+        for finding in self.findings:
+            numbers = calibrate(finding.schedule, self.logged)
             if (word := verdict(numbers)) in ranks:
-                found.append((ranks.index(word), -numbers["log_close"], one.policy, word))
-        own = ranks.index(self.verdict) if self.verdict in ranks else len(ranks)
-        rank, close, policy, word = min(found, default=(len(ranks), 0.0, "", ""))
-        is_closer = rank == own and -close - self.calibration["log_close"] >= CLOSER
-        return (policy, word) if policy and (rank < own or is_closer) else None
+                fits.append((ranks.index(word), -numbers["log_close"], finding.policy, word))
+        if not fits:
+            return None
+        rank_today = ranks.index(self.verdict) if self.verdict in ranks else len(ranks)
+        rank, close, policy, word = min(fits)
+        is_closer = rank == rank_today and -close - self.calibration["log_close"] >= CLOSER
+        return (policy, word) if rank < rank_today or is_closer else None
 
     @property
     def is_misfit(self) -> bool:
         """Whether today's simulated mean wait is far from the logged one: by FIT and by NEAR."""
         if self.logged is None:
             return False
-        own, real = float(self.today.wait.mean()), float(self.logged.wait.mean())
-        return abs(own - real) > NEAR and not real / FIT <= own <= real * FIT
+        simulated, logged = float(self.today.wait.mean()), float(self.logged.wait.mean())
+        return abs(simulated - logged) > NEAR and not logged / FIT <= simulated <= logged * FIT
 
     @property
     def is_behind_fcfs(self) -> bool:
         """Whether FCFS surely has a shorter mean wait than today's policy."""
-        return any(one.policy == ORDER_ALONE and one.change.high < 0 for one in self.findings)
+        return any(
+            finding.policy == ORDER_ALONE and finding.change.high < 0 for finding in self.findings
+        )
 
     @property
     def starves_today(self) -> bool:
         """Whether today's simulated policy starves jobs and the log does not."""
         if self.logged is None:
             return False
-        own, real = int(self.today.wait.max()), int(self.logged.wait.max())
-        return own - real > NEAR and starves(own, real)
+        simulated, logged = int(self.today.wait.max()), int(self.logged.wait.max())
+        return simulated - logged > NEAR and starves(simulated, logged)
 
     @property
     def has_verdict(self) -> bool:
@@ -122,8 +126,10 @@ class SiteComparison(NamedTuple):
         """
         if not self.has_verdict:
             return None
-        able = (one for one in self.findings if not one.starves and one.slurm.answer != "no")
-        return next((one for one in able if one.change.value < 0), None)
+        for finding in self.findings:  # shortest mean wait first
+            if not finding.starves and finding.slurm.answer != "no" and finding.change.value < 0:
+                return finding
+        return None
 
 
 def compare_site(
@@ -137,13 +143,13 @@ def compare_site(
     """
     findings = [
         Finding(
-            one,
-            batch_means(one.wait - today.wait),
-            *users_changed(today, one),
-            starves=starves(int(one.wait.max()), int(today.wait.max())),
-            slurm=slurm_support(one.policy),
+            schedule,
+            batch_means(schedule.wait - today.wait),
+            *users_changed(today, schedule),
+            starves=starves(int(schedule.wait.max()), int(today.wait.max())),
+            slurm=slurm_support(schedule.policy),
         )
-        for one in candidates
+        for schedule in candidates
     ]
-    findings.sort(key=lambda one: (one.starves, one.change.value, one.policy))
+    findings.sort(key=lambda finding: (finding.starves, finding.change.value, finding.policy))
     return SiteComparison(today.trace.name, today, logged, findings)

@@ -7,62 +7,74 @@ from bfenv.analysis.logged import cautions
 from bfenv.evaluation.calibration_lines import AS_IT_RAN
 from bfenv_site.page.first_screen import Line, first_screen, picture
 from bfenv_site.page.markup import Cell, Markup, element, join, table
-from bfenv_site.page.plot import changes
+from bfenv_site.page.plot import changes as axis_of_changes
 from bfenv_site.reports.comparison import Finding, SiteComparison
 from bfenv_site.reports.parties import Names, Party, parties
 from bfenv_site.reports.words import alarms, in_words, less_or_more, reality, sentences
 
 COLUMNS = (
-    "policy", "mean\nwait", "change", "longest\nwait", "Slurm", "users\nless", "users\nmore",
+    "policy",
+    "mean\nwait",
+    "change",
+    "longest\nwait",
+    "Slurm",
+    "users\nless",
+    "users\nmore",
     "change, 95 % interval",
-)  # fmt: skip
+)
 MOST = 5  # winners, and losers, of each kind that are listed
 RECOMMENDED = " (recommended)"  # behind the name of the best candidate
 STARVING = "These starve jobs: their longest wait is over twice that of today's policy"
 
 
-def each(
+def by_workload(
     comparisons: Sequence[SiteComparison], part: Callable[[SiteComparison], Markup | None]
 ) -> Markup | None:
     """Join a part for each workload, under its name if there are several; None without any."""
-    parts = [(one.workload, part(one)) for one in comparisons]
-    there = [
+    parts = [(comparison.workload, part(comparison)) for comparison in comparisons]
+    sections = [
         join([element("h3", name) if len(comparisons) > 1 else None, content])
         for name, content in parts
         if content is not None
     ]
-    return join(there) if there else None
+    return join(sections) if sections else None
 
 
 def verdict(comparison: SiteComparison) -> Markup:
     """Make the first screen of a workload: sentence, figures, and the candidates' changes."""
-    typical, own = [comparison.typical], comparison.today
-    fair = [one for one in comparison.findings if not one.starves]
+    typical, today = [comparison.typical], comparison.today
+    fair = [finding for finding in comparison.findings if not finding.starves]
     best = comparison.best or (fair[0] if fair and comparison.has_verdict else None)
-    means = durations([float(own.wait.mean()), best.mean_wait if best else None], typical)
-    figures = [(means[0], f"mean wait now, {own.policy}")]
+    means = durations([float(today.wait.mean()), best.mean_wait if best else None], typical)
+    figures = [(means[0], f"mean wait now, {today.policy}")]
     if not comparison.has_verdict and comparison.logged is not None:
         real = durations([float(comparison.logged.wait.mean())], typical)[0]
         figures.append((real, "mean wait in your log"))
     if best is not None:
         then = "then" if comparison.best else "at best"
         figures.append((means[1], f"mean wait {then}, {best.policy}"))
-        longest = durations([int(own.wait.max()), best.longest_wait], typical)
+        longest = durations([int(today.wait.max()), best.longest_wait], typical)
         less, more = best.users_less, best.users_more
         figures.append(
             (f"{less:,} / {more:,}", "users wait over a minute less / more")
             if less or more
             else (longest[1], f"longest wait then, {longest[0]} now")
         )
-    texts = signed_durations((one.change.value for one in fair), typical)
+    texts = signed_durations((finding.change.value for finding in fair), typical)
     lines = [
-        Line(one.policy, one.change, text, f" ({_ends(one, typical)})", one is comparison.best)
-        for one, text in zip(fair, texts, strict=True)
+        Line(
+            finding.policy,
+            finding.change,
+            text,
+            ends=f" ({_ends(finding, typical)})",
+            is_chosen=finding is comparison.best,
+        )
+        for finding, text in zip(fair, texts, strict=True)
     ]
-    ends = [end for one in fair for end in one.change[:3]]
+    ends = [end for finding in fair for end in finding.change[:3]]
     title = "Change of the mean wait by candidate, with 95 % intervals"
-    text = f"Differences from {own.policy}, job by job; to the left is better."
-    axis = changes(ends, comparison.typical, "change of the mean wait")
+    text = f"Differences from {today.policy}, job by job; to the left is better."
+    axis = axis_of_changes(ends, comparison.typical, "change of the mean wait")
     drawing = picture(f"first-{comparison.workload}", title, text, lines, axis, (0.0, "today"))
     starving = len(comparison.findings) - len(fair)
     notes = alarms(comparison)
@@ -73,8 +85,8 @@ def verdict(comparison: SiteComparison) -> Markup:
     return first_screen(sentences(comparison)[1], figures, drawing, *notes)
 
 
-def _ends(one: Finding, like: list[float]) -> str:
-    low, high = one.change[1:3]
+def _ends(finding: Finding, like: list[float]) -> str:
+    low, high = finding.change[1:3]
     return " to ".join(signed_durations((low, high), like)) if low <= high else "no interval"
 
 
@@ -83,28 +95,31 @@ def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[l
 
     Each list has one list of cells for each line. All durations are in one unit.
     """
-    own, real, findings = comparison.today, comparison.logged, comparison.findings
+    today, logged, findings = comparison.today, comparison.logged, comparison.findings
     typical = [comparison.typical]
-    schedules = [*([] if real is None else [real]), own, *(one.schedule for one in findings)]
-    means = durations((float(one.wait.mean()) for one in schedules), typical)
-    changes = signed_durations((one.change.value for one in findings), typical)
-    longest = durations((int(one.wait.max()) for one in schedules), typical)
+    schedules = [today, *(finding.schedule for finding in findings)]
+    if logged is not None:
+        schedules.insert(0, logged)
+    means = durations((float(schedule.wait.mean()) for schedule in schedules), typical)
+    changes = signed_durations((finding.change.value for finding in findings), typical)
+    longest = durations((int(schedule.wait.max()) for schedule in schedules), typical)
     lines = [
         ["", mean, "", wait, "", "", "", ""] for mean, wait in zip(means, longest, strict=True)
     ]
-    if real is not None:
+    if logged is not None:
         lines[0][0] = AS_IT_RAN
     first = len(lines) - len(findings)
-    lines[first - 1][0] = f"{own.policy} (today)"
-    for line, one, change in zip(lines[first:], findings, changes, strict=True):
-        line[0], line[2] = one.policy + RECOMMENDED * (one is comparison.best), change
+    lines[first - 1][0] = f"{today.policy} (today)"
+    for line, finding, change in zip(lines[first:], findings, changes, strict=True):
+        line[0] = finding.policy + RECOMMENDED * (finding is comparison.best)
+        line[2] = change
         line[4:] = (
-            one.slurm.answer,
-            f"{one.users_less:,}",
-            f"{one.users_more:,}",
-            less_or_more(one.change, typical).removeprefix("95 %: "),
+            finding.slurm.answer,
+            f"{finding.users_less:,}",
+            f"{finding.users_more:,}",
+            less_or_more(finding.change, typical).removeprefix("95 %: "),
         )
-    starving = sum(one.starves for one in findings)  # they come last
+    starving = sum(finding.starves for finding in findings)  # they come last
     return lines[: len(lines) - starving], lines[len(lines) - starving :]
 
 
@@ -152,13 +167,13 @@ def _how(findings: list[Finding]) -> Markup:
         (
             None,
             [
-                Cell(one.policy),
-                Cell(in_words(one.policy), None, "how"),
-                Cell(one.slurm.answer),
-                Cell(one.slurm.how, None, "how"),
+                Cell(finding.policy),
+                Cell(in_words(finding.policy), None, "how"),
+                Cell(finding.slurm.answer),
+                Cell(finding.slurm.how, None, "how"),
             ],
         )
-        for one in findings
+        for finding in findings
     ]
     columns = ("policy", "what it does", "Slurm", "how")
     return element(
@@ -180,12 +195,14 @@ def people(comparison: SiteComparison, names: Names) -> Markup | None:
     tables = []
     for what, members in parties(comparison.today, best.schedule, names).items():
         listed, left_out = winners_and_losers(members)
-        waits = [wait for one in listed for wait in (one.before, one.after)]  # all in one unit
-        texts = durations(waits, [comparison.typical])
-        moved = signed_durations([one.after - one.before for one in listed], [comparison.typical])
+        waits = [wait for party in listed for wait in (party.before, party.after)]
+        texts = durations(waits, [comparison.typical])  # all in one unit
+        changes = signed_durations(
+            [party.after - party.before for party in listed], [comparison.typical]
+        )
         rows = [
-            (None, [Cell(one.label), *map(Cell, numbers), Cell(f"{one.jobs:,}")])
-            for one, *numbers in zip(listed, moved, texts[::2], texts[1::2], strict=True)
+            (None, [Cell(party.label), *map(Cell, numbers), Cell(f"{party.jobs:,}")])
+            for party, *numbers in zip(listed, changes, texts[::2], texts[1::2], strict=True)
         ]
         caption = f"Mean waits by {what}" + (
             f": the {MOST} that save the most hours in all, and the {MOST} that lose the most; "

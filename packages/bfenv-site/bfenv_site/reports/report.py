@@ -23,7 +23,7 @@ from bfenv_site.page.document import document, failed_runs
 from bfenv_site.page.gantt import gantt_section
 from bfenv_site.page.panel import Reference, panels
 from bfenv_site.reports.comparison import SiteComparison, compare_site
-from bfenv_site.reports.opening import candidates, details, each, people, verdict
+from bfenv_site.reports.opening import by_workload, candidates, details, people, verdict
 from bfenv_site.reports.parties import NONE, Names
 from bfenv_site.reports.words import sentences
 
@@ -60,12 +60,12 @@ class Report(NamedTuple):
         }
         starving = {one.policy for one in first.findings if one.starves}
         sections = [
-            ("candidates", "All candidates", each(self.comparisons, candidates)),
-            ("verdict", "The verdict in detail", each(self.comparisons, details)),
+            ("candidates", "All candidates", by_workload(self.comparisons, candidates)),
+            ("verdict", "The verdict in detail", by_workload(self.comparisons, details)),
             (
                 "people",
                 "Who waits less, and who longer",
-                each(self.comparisons, lambda one: people(one, self.users)),
+                by_workload(self.comparisons, lambda one: people(one, self.users)),
             ),
             (
                 "workloads",
@@ -89,7 +89,7 @@ class Report(NamedTuple):
             ("failed", "Failed runs", failed_runs(self.failed)),
         ]
         lead = " ".join(sentences(one)[0] for one in self.comparisons)
-        top = each(self.comparisons, verdict)
+        top = by_workload(self.comparisons, verdict)
         return document("What another policy would do to your users", lead, top, sections)
 
     def _reference(self) -> Reference:
