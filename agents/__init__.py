@@ -12,6 +12,17 @@ from bfenv.agents.saved_model import ModelAgent, load_agent, save_model
 from bfenv.agents.seen_jobs import Span, span_of
 
 __all__ = [
-    "ALL", "Card", "ModelAgent", "OpenAgent", "PolicyAgent", "RandomAgent", "Span", "load_agent",
-    "open_agent", "read_card", "save_model", "span_of", "write_card",
-]  # fmt: skip
+    "ALL",
+    "Card",
+    "ModelAgent",
+    "OpenAgent",
+    "PolicyAgent",
+    "RandomAgent",
+    "Span",
+    "load_agent",
+    "open_agent",
+    "read_card",
+    "save_model",
+    "span_of",
+    "write_card",
+]

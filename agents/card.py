@@ -112,19 +112,50 @@ class Card:
 # The fields of each kind, in the order of its files
 FIELDS = {
     POLICY: (
-        "name", "division", "kind", "what", "policy", "found", "trained_on", "scores", "failures",
+        "name",
+        "division",
+        "kind",
+        "what",
+        "policy",
+        "found",
+        "trained_on",
+        "scores",
+        "failures",
         "versions",
     ),
     NETWORK: (
-        "kind", "division", "name", "what", "network", "hidden", "settings", "queue_features",
-        "cluster_features", "found", "scores", "failures", "versions", "observation_version",
-        "trained_on", "validated_on",
+        "kind",
+        "division",
+        "name",
+        "what",
+        "network",
+        "hidden",
+        "settings",
+        "queue_features",
+        "cluster_features",
+        "found",
+        "scores",
+        "failures",
+        "versions",
+        "observation_version",
+        "trained_on",
+        "validated_on",
     ),
     MODEL: (
-        "name", "division", "kind", "what", "algorithm", "policy_class", "settings", "found",
-        "trained_on", "normalization", "observation_version", "versions",
+        "name",
+        "division",
+        "kind",
+        "what",
+        "algorithm",
+        "policy_class",
+        "settings",
+        "found",
+        "trained_on",
+        "normalization",
+        "observation_version",
+        "versions",
     ),
-}  # fmt: skip
+}
 TYPES = {name: type(value) for name, value in vars(Card("", COMPLETION, "", "")).items()}
 SPANS = ("trained_on", "validated_on")
 

@@ -136,8 +136,12 @@ def replan_policy(
 
 
 POLICIES = (
-    CONSERVATIVE_REPLAN, CONSERVATIVE_REPLAN_SJF, CONSERVATIVE_REPLAN_RANDOM,
-    CONSERVATIVE_REPLAN_RANDOM_SJF, CONSERVATIVE_REPLAN_AGED_SJF, CONSERVATIVE_REPLAN_AGED_RANDOM,
+    CONSERVATIVE_REPLAN,
+    CONSERVATIVE_REPLAN_SJF,
+    CONSERVATIVE_REPLAN_RANDOM,
+    CONSERVATIVE_REPLAN_RANDOM_SJF,
+    CONSERVATIVE_REPLAN_AGED_SJF,
+    CONSERVATIVE_REPLAN_AGED_RANDOM,
 ) = tuple(
     replan_policy(
         find_order(order),
@@ -153,5 +157,5 @@ POLICIES = (
         ("aged-sjf", "by 1 / estimate + weight x delay", "first criterion against starvation"),
         ("aged-random", "by random number + weight x delay", "second criterion against starvation"),
     )
-)  # fmt: skip
+)
 FAMILIES = ()

@@ -57,9 +57,18 @@ class PolicyFile(Protocol):
 
 # Every file with policies, in the order of the tables that list them; a new one is added here.
 FILES: tuple[PolicyFile, ...] = (
-    fcfs, easy, easy_orders, conservative, conservative_replan, cons_rs, figure2, speculative,
-    los, selective, slack,
-)  # fmt: skip
+    fcfs,
+    easy,
+    easy_orders,
+    conservative,
+    conservative_replan,
+    cons_rs,
+    figure2,
+    speculative,
+    los,
+    selective,
+    slack,
+)
 ALL: Mapping[str, Policy] = MappingProxyType(
     {policy.name: policy for file in FILES for policy in file.POLICIES}
 )

@@ -66,9 +66,17 @@ class Outcome(NamedTuple):
 
 
 COLUMNS = (
-    "scheduler", "score", "penalized", "95 %", "arithmetic", *(f"from {name}" for name in RIVALS),
-    "slowdown", "wait", "starves", "seconds",
-)  # fmt: skip
+    "scheduler",
+    "score",
+    "penalized",
+    "95 %",
+    "arithmetic",
+    *(f"from {name}" for name in RIVALS),
+    "slowdown",
+    "wait",
+    "starves",
+    "seconds",
+)
 
 
 def episodes_to_tell(difference: np.ndarray) -> float:
@@ -124,8 +132,11 @@ def play_outcome(envs: BackfillVectorEnv, name: str, choose: Choose) -> Outcome:
 
 
 KEYS = (
-    "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
-)  # fmt: skip
+    "mean_bounded_slowdown",
+    "longest_wait",
+    "reference_bounded_slowdown",
+    "reference_longest_wait",
+)
 
 
 def follow(envs: BackfillVectorEnv, name: str, policy: Policy) -> Outcome:

@@ -15,9 +15,13 @@ GROUP = 100_000  # rows of a row group
 USERS = 500
 BEGIN = 1_600_000_000  # seconds since 1970
 MAPPING = {
-    "submit": "submit", "start": "start", "end": "end", "estimate": "limit:min", "size": "cores",
+    "submit": "submit",
+    "start": "start",
+    "end": "end",
+    "estimate": "limit:min",
+    "size": "cores",
     "user": "user",
-}  # fmt: skip
+}
 IMPORT = """
 import json, resource, sys, time
 from bfenv.workloads.logs.swf import write_swf
@@ -45,10 +49,20 @@ def import_table(folder: Path, rows: int) -> tuple[float, float]:
     path = folder / "jobs.parquet"
     write_table(path, rows)
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", IMPORT, path, folder / "out.swf.gz",
-         json.dumps(MAPPING)],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            IMPORT,
+            path,
+            folder / "out.swf.gz",
+            json.dumps(MAPPING),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     seconds, peak = json.loads(done.stdout)
     return seconds, peak
 
@@ -61,9 +75,13 @@ def write_table(path: Path, rows: int) -> None:
     generator, last = np.random.default_rng(0), BEGIN
     time = arrow.timestamp("s", tz="UTC")
     types = {
-        "submit": time, "start": time, "end": time, "limit": arrow.int32(), "cores": arrow.int32(),
+        "submit": time,
+        "start": time,
+        "end": time,
+        "limit": arrow.int32(),
+        "cores": arrow.int32(),
         "user": arrow.string(),
-    }  # fmt: skip
+    }
     with parquet.ParquetWriter(path, arrow.schema(types.items()), compression="zstd") as writer:
         for first in range(0, rows, GROUP):
             count = min(GROUP, rows - first)

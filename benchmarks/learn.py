@@ -222,9 +222,17 @@ def bootstrap_interval(scores: np.ndarray, level: float = 0.95) -> tuple[float, 
 
 
 COLUMNS = (
-    "learner", "steps", "seeds", "penalized", "lowest", "highest", "IQM", "95 %", "slowdown",
+    "learner",
+    "steps",
+    "seeds",
+    "penalized",
+    "lowest",
+    "highest",
+    "IQM",
+    "95 %",
+    "slowdown",
     "starves",
-)  # fmt: skip
+)
 
 
 def table(points: Sequence[Point]) -> list[tuple[str, ...]]:

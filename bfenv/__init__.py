@@ -45,11 +45,29 @@ _ROOMS = {
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
-    "BackfillEnv", "BackfillVectorEnv", "BfenvError", "Jobs", "Policy", "PolicyAgent",
-    "PolicyError", "Schedule", "Trace", "UnknownNameError", "WorkloadError", "check_policy",
-    "find_policy", "load_workload", "make_trace", "metrics", "policies",
-    "policy", "read_swf", "simulate", "simulate_many", "write_swf",
-]  # fmt: skip
+    "BackfillEnv",
+    "BackfillVectorEnv",
+    "BfenvError",
+    "Jobs",
+    "Policy",
+    "PolicyAgent",
+    "PolicyError",
+    "Schedule",
+    "Trace",
+    "UnknownNameError",
+    "WorkloadError",
+    "check_policy",
+    "find_policy",
+    "load_workload",
+    "make_trace",
+    "metrics",
+    "policies",
+    "policy",
+    "read_swf",
+    "simulate",
+    "simulate_many",
+    "write_swf",
+]
 
 
 if TYPE_CHECKING:

@@ -238,9 +238,13 @@ def multiqueue(
     if not ascending or not limits or any(a >= b for a, b in pairwise((0, *limits))):
         raise PolicyError(f"bounds must be a tuple of ascending integers > 0, got {bounds!r}")
     options = {
-        "bounds": limits, "speculation": speculation, "tried_above": tried_above,
-        "partitions": partitions, "order": order, "restartable": restartable,
-    }  # fmt: skip
+        "bounds": limits,
+        "speculation": speculation,
+        "tried_above": tried_above,
+        "partitions": partitions,
+        "order": order,
+        "restartable": restartable,
+    }
     return with_queues(
         multiqueue,
         options,

@@ -15,11 +15,24 @@ from bfenv.workloads.logs.swf import write_swf
 SWF = (".swf", ".swf.gz")
 BATSIM = "jobs.csv"  # as in Batsim's own out_jobs.csv
 BATSIM_COLUMNS = (
-    "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources",
-    "requested_time", "success", "final_state", "starting_time", "execution_time", "finish_time",
-    "waiting_time", "turnaround_time", "stretch", "allocated_resources", "consumed_energy",
+    "job_id",
+    "workload_name",
+    "profile",
+    "submission_time",
+    "requested_number_of_resources",
+    "requested_time",
+    "success",
+    "final_state",
+    "starting_time",
+    "execution_time",
+    "finish_time",
+    "waiting_time",
+    "turnaround_time",
+    "stretch",
+    "allocated_resources",
+    "consumed_energy",
     "metadata",
-)  # fmt: skip
+)
 
 
 def write_schedule(schedule: Schedule, path: Path) -> None:

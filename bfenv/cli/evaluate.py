@@ -136,16 +136,36 @@ def evaluate(
         traces = {name: name and load_workload(name, **options) for name in agents_of}
         for name, group in agents_of.items():
             errors += _on_episodes(
-                traces[name] or None, options, group, [*(policy or []), *players], bool(policy),
-                episodes or EPISODES, long, split or SPLIT, tau, trust, workers, format,
-            )  # fmt: skip
+                traces[name] or None,
+                options,
+                group,
+                [*(policy or []), *players],
+                bool(policy),
+                episodes or EPISODES,
+                long,
+                split or SPLIT,
+                tau,
+                trust,
+                workers,
+                format,
+            )
     else:
         _refuse({"--trust": trust}, "without --agent")
         _refuse({"--metric": bool(metric) and len(workload or ()) > 1}, "with several workloads")
         errors += _on_traces(
-            workload or [WORKLOAD], policy or [], players, bool(player), load, seeds, split,
-            metric or [], tau, shard, workers, format,
-        )  # fmt: skip
+            workload or [WORKLOAD],
+            policy or [],
+            players,
+            bool(player),
+            load,
+            seeds,
+            split,
+            metric or [],
+            tau,
+            shard,
+            workers,
+            format,
+        )
     if errors:
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
         raise typer.Exit(1)

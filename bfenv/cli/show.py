@@ -36,10 +36,18 @@ DATA = (Format.json, Format.csv)  # raw rows instead of a table
 LESS_IS_BETTER = ("slowdown", "wait", "EASY's")  # in the headings of columns
 LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-       "−": "$-$", "×": r"$\times$", "–": "--",
-       "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-)  # fmt: skip
+    | {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "−": "$-$",
+        "×": r"$\times$",
+        "–": "--",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+    }
+)
 
 
 def progress(count: Literal["done", "rows", "share"] = "done") -> "Progress":

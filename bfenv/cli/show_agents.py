@@ -18,9 +18,16 @@ Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 NOTED = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
 
 COLUMNS = (
-    "policy", "division", "penalized\nslowdown", "slowdown\nto EASY", "mean\nwait", "p95\nwait",
-    "longest\nwait", "with jobs\noutside", "actions\nreplaced",
-)  # fmt: skip
+    "policy",
+    "division",
+    "penalized\nslowdown",
+    "slowdown\nto EASY",
+    "mean\nwait",
+    "p95\nwait",
+    "longest\nwait",
+    "with jobs\noutside",
+    "actions\nreplaced",
+)
 BEST = "+"  # marks the policy of the lowest penalized slowdown of its division
 REPLACED = (
     "actions replaced: starts of a policy that the environment's rules do not allow, or illegal "

@@ -23,9 +23,15 @@ from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, REFERENCE, starving
 
 COLUMNS = (
-    "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
+    "policy",
+    "division",
+    "bounded\nslowdown",
+    "mean\nwait",
+    "p95\nwait",
+    "longest\nwait",
+    "used",
     "run",
-)  # fmt: skip
+)
 WAITS = ("mean_wait", "p95_wait", "max_wait")
 SLOWDOWN = "mean_bounded_slowdown"
 YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive

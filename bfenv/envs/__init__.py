@@ -15,7 +15,19 @@ from bfenv.envs.settings import EnvSettings, UnknownSettingError
 from bfenv.envs.vector import BackfillVectorEnv
 
 __all__ = [
-    "CLUSTER", "PROFILE", "QUEUE", "USERS", "BackfillEnv", "BackfillVectorEnv", "EndedJobs",
-    "EnvHandle", "EnvSettings", "Feature", "Reward", "Totals", "UnknownSettingError", "handles_of",
+    "CLUSTER",
+    "PROFILE",
+    "QUEUE",
+    "USERS",
+    "BackfillEnv",
+    "BackfillVectorEnv",
+    "EndedJobs",
+    "EnvHandle",
+    "EnvSettings",
+    "Feature",
+    "Reward",
+    "Totals",
+    "UnknownSettingError",
+    "handles_of",
     "sampled_copy",
-]  # fmt: skip
+]

@@ -106,9 +106,17 @@ class EnvBatch:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
-            "_tables", "_kernel_arguments", "_step", "_run_easy", "totals",
-            "_columns", "_compared", "_parts", "_pool", "detached",
-        )  # fmt: skip
+            "_tables",
+            "_kernel_arguments",
+            "_step",
+            "_run_easy",
+            "totals",
+            "_columns",
+            "_compared",
+            "_parts",
+            "_pool",
+            "detached",
+        )
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

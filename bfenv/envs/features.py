@@ -47,10 +47,17 @@ QUEUE = (
 )
 # Of QUANTITIES, those that the columns of USERS are
 USER_QUANTITIES = (
-    h.USER_RUNTIME, h.SAME_ESTIMATE_RUNTIME, h.SAME_SIZE_RUNTIME, h.LAST_RUNTIME,
-    h.PREVIOUS_RUNTIME, h.PREDICTED_EXPANSION, h.ACCURACY, h.USER_QUEUED, h.USER_RUNNING,
+    h.USER_RUNTIME,
+    h.SAME_ESTIMATE_RUNTIME,
+    h.SAME_SIZE_RUNTIME,
+    h.LAST_RUNTIME,
+    h.PREVIOUS_RUNTIME,
+    h.PREDICTED_EXPANSION,
+    h.ACCURACY,
+    h.USER_QUEUED,
+    h.USER_RUNNING,
     h.USER_ENDED,
-)  # fmt: skip
+)
 SCALES = {"s": "log_time({})", "jobs": "log_count({})", "-": "{}"}  # of quantities, by unit
 
 
@@ -94,14 +101,29 @@ def job_columns(groups: Sequence[str]) -> tuple[Feature, ...]:
 
 # Columns of QUEUE, whose rows are jobs
 (
-    JOB_PRESENT, JOB_LEGAL, JOB_SIZE, JOB_ESTIMATE, JOB_WAIT, JOB_EXPANSION, JOB_FITS, JOB_HEAD,
-    JOB_BEFORE_SHADOW, JOB_WITHIN_EXTRA,
-) = range(len(QUEUE))  # fmt: skip
+    JOB_PRESENT,
+    JOB_LEGAL,
+    JOB_SIZE,
+    JOB_ESTIMATE,
+    JOB_WAIT,
+    JOB_EXPANSION,
+    JOB_FITS,
+    JOB_HEAD,
+    JOB_BEFORE_SHADOW,
+    JOB_WITHIN_EXTRA,
+) = range(len(QUEUE))
 # Columns of CLUSTER
 (
-    CLUSTER_FREE, CLUSTER_QUEUE, CLUSTER_OUTSIDE, CLUSTER_BACKLOG, CLUSTER_SHADOW, CLUSTER_EXTRA,
-    CLUSTER_NEXT_END, CLUSTER_DAY_SIN, CLUSTER_DAY_COS,
-) = range(len(CLUSTER))  # fmt: skip
+    CLUSTER_FREE,
+    CLUSTER_QUEUE,
+    CLUSTER_OUTSIDE,
+    CLUSTER_BACKLOG,
+    CLUSTER_SHADOW,
+    CLUSTER_EXTRA,
+    CLUSTER_NEXT_END,
+    CLUSTER_DAY_SIN,
+    CLUSTER_DAY_COS,
+) = range(len(CLUSTER))
 
 
 def observation_space(

@@ -145,9 +145,14 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
 Info = dict[str, Any]
 INFO_KEYS = ("action_mask", *INFOS, "illegal_action", "metrics")
 METRICS = (
-    "mean_wait", "mean_bounded_slowdown", "longest_wait", "outside_window",
-    "reference_bounded_slowdown", "reference_longest_wait", "charged_jobs",
-)  # fmt: skip
+    "mean_wait",
+    "mean_bounded_slowdown",
+    "longest_wait",
+    "outside_window",
+    "reference_bounded_slowdown",
+    "reference_longest_wait",
+    "charged_jobs",
+)
 # Before the end of an episode. NaN would be unequal to itself, where infos are compared.
 NO_METRICS: dict[str, float] = dict.fromkeys(METRICS, 0.0) | {"charged_jobs": 0}
 

@@ -7,9 +7,16 @@ from bfenv.analysis.formatting import alike, percent, ratio, slowdown
 from bfenv.evaluation.row import Row
 
 COLUMNS = (
-    "policy", "mean wait", "median", "p95 wait", "longest wait", "mean / logged",
-    "rank correlation", "close", "repeats the log",
-)  # fmt: skip
+    "policy",
+    "mean wait",
+    "median",
+    "p95 wait",
+    "longest wait",
+    "mean / logged",
+    "rank correlation",
+    "close",
+    "repeats the log",
+)
 WAITS = ("mean_wait", "median_wait", "p95_wait", "max_wait")
 AS_IT_RAN = "as it ran"
 

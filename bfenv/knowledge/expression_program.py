@@ -21,9 +21,29 @@ from bfenv.knowledge.expression_direction import FALLS, STAYS, direction
 
 # isort: off
 from bfenv.knowledge.expressions import (
-    ABS, ADD, COLUMN, CONSTANT, DIVIDE, EXP, GREATER, LESS, LESS_EQUAL, LOAD, LOG, MAX, MIN,
-    MULTIPLY, NEGATE, POWER, SQRT, STORE, SUBTRACT, Node, read_expression, wrong,
-)  # fmt: skip
+    ABS,
+    ADD,
+    COLUMN,
+    CONSTANT,
+    DIVIDE,
+    EXP,
+    GREATER,
+    LESS,
+    LESS_EQUAL,
+    LOAD,
+    LOG,
+    MAX,
+    MIN,
+    MULTIPLY,
+    NEGATE,
+    POWER,
+    SQRT,
+    STORE,
+    SUBTRACT,
+    Node,
+    read_expression,
+    wrong,
+)
 
 # isort: on
 import bfenv.knowledge.user_history as h

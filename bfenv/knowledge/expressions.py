@@ -22,9 +22,27 @@ SHOWN = 40  # characters on either side of a mistake
 RUNTIME = "runtime"  # what no expression may know
 LARGEST = 1e300  # no constant reaches it
 (
-    CONSTANT, LOAD, NEGATE, LOG, EXP, SQRT, ABS, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX,
-    LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, COLUMN, STORE,
-) = range(20)  # fmt: skip
+    CONSTANT,
+    LOAD,
+    NEGATE,
+    LOG,
+    EXP,
+    SQRT,
+    ABS,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    POWER,
+    MIN,
+    MAX,
+    LESS,
+    LESS_EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    COLUMN,
+    STORE,
+) = range(20)
 FUNCTIONS = {"log": LOG, "exp": EXP, "sqrt": SQRT, "abs": ABS, "min": MIN, "max": MAX}
 OPERATORS = {
     ast.Add: ADD,

@@ -22,9 +22,17 @@ from bfenv.testing.monitor import Fault, OnPass, PolicyFault, run_monitored
 INSTANTS = 6  # at which the rest of a trace is changed
 SEEDS = 4  # besides 0
 ESTIMATES = (
-    MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
-    HOUR, 2 * HOUR, 4 * HOUR, 10 * HOUR, DAY,
-)  # fmt: skip  # seconds, as users request them
+    MINUTE,
+    5 * MINUTE,
+    10 * MINUTE,
+    15 * MINUTE,
+    30 * MINUTE,
+    HOUR,
+    2 * HOUR,
+    4 * HOUR,
+    10 * HOUR,
+    DAY,
+)  # seconds, as users request them
 
 
 class DecisionTimes(NamedTuple):

@@ -28,9 +28,26 @@ from bfenv.workloads.transform import (
 )
 
 __all__ = [
-    "at_once", "crashed_jobs", "load_whole", "load_workload", "lublin", "read_swf", "shaken",
-    "split_range", "sud", "summarize", "takes_seed", "transformed", "windows", "with_arrival_rate",
-    "with_bursts", "with_estimates", "with_load", "with_priorities", "with_requested_starts",
+    "at_once",
+    "crashed_jobs",
+    "load_whole",
+    "load_workload",
+    "lublin",
+    "read_swf",
+    "shaken",
+    "split_range",
+    "sud",
+    "summarize",
+    "takes_seed",
+    "transformed",
+    "windows",
+    "with_arrival_rate",
+    "with_bursts",
+    "with_estimates",
+    "with_load",
+    "with_priorities",
+    "with_requested_starts",
     "with_restartable_jobs",
-    "workloads", "write_swf",
-]  # fmt: skip
+    "workloads",
+    "write_swf",
+]

@@ -197,9 +197,15 @@ def _tsafrir(
     if emax is None:
         emax = max(int(trace.jobs.estimate.max()), modal_estimates.USUAL_EMAX)
     return modal_estimates.tsafrir(
-        trace.runtime, rng, emax=emax, emax_share=emax_share, popular_values=popular_values,
-        popular_share=popular_share, repeat_share=repeat_share, user=trace.jobs.user,
-    )  # fmt: skip
+        trace.runtime,
+        rng,
+        emax=emax,
+        emax_share=emax_share,
+        popular_values=popular_values,
+        popular_share=popular_share,
+        repeat_share=repeat_share,
+        user=trace.jobs.user,
+    )
 
 
 MODELS: dict[str, Callable[..., np.ndarray]] = {  # of estimates, (n,) int64 seconds

@@ -100,10 +100,14 @@ def transformed(
     """
     check_trace(trace)
     optional = {
-        "factor": factor, "exact_share": exact_share, "emax": emax, "emax_share": emax_share,
-        "popular_values": popular_values, "popular_share": popular_share,
+        "factor": factor,
+        "exact_share": exact_share,
+        "emax": emax,
+        "emax_share": emax_share,
+        "popular_values": popular_values,
+        "popular_share": popular_share,
         "repeat_share": repeat_share,
-    }  # fmt: skip
+    }
     parameters = {name: value for name, value in optional.items() if value is not None}
     if partitions is not None:
         trace = with_partitions(trace, partitions)

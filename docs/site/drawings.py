@@ -74,9 +74,15 @@ def draw_machine(axes: Axes, schedule: Schedule, stop: int, theme: str) -> None:
     for run in one.runs:
         for first, last in run.spans:
             draw_job(
-                axes, run.job, run.start, run.end, (first, last), theme,
-                hatched=bool(one.backfilled[run.job]) and not run.trial, trial=run.trial,
-            )  # fmt: skip
+                axes,
+                run.job,
+                run.start,
+                run.end,
+                (first, last),
+                theme,
+                hatched=bool(one.backfilled[run.job]) and not run.trial,
+                trial=run.trial,
+            )
     processors = schedule.trace.processors
     axes.set(xlim=(0, stop), ylim=(0, processors), ylabel="processors")
     axes.set_title(schedule.policy, fontsize=9.5)
@@ -100,22 +106,36 @@ def draw_job(
     colour = COLOURS[job % len(COLOURS)]
     axes.add_patch(
         Rectangle(
-            (start, first), end - start, last - first, facecolor="none" if trial else colour,
-            edgecolor=HATCH, linewidth=0, hatch="////" if hatched else None,
+            (start, first),
+            end - start,
+            last - first,
+            facecolor="none" if trial else colour,
+            edgecolor=HATCH,
+            linewidth=0,
+            hatch="////" if hatched else None,
         )
-    )  # fmt: skip
+    )
     axes.add_patch(
         Rectangle(
-            (start, first), end - start, last - first, facecolor="none",
-            edgecolor=FAINT[theme] if trial else PAPER[theme], linewidth=1.2,
+            (start, first),
+            end - start,
+            last - first,
+            facecolor="none",
+            edgecolor=FAINT[theme] if trial else PAPER[theme],
+            linewidth=1.2,
             linestyle=(0, (3, 2)) if trial else "-",
         )
-    )  # fmt: skip
+    )
     axes.text(
-        (start + end) / 2, (first + last) / 2, str(job), ha="center", va="center", fontsize=9,
+        (start + end) / 2,
+        (first + last) / 2,
+        str(job),
+        ha="center",
+        va="center",
+        fontsize=9,
         color=INK[theme] if trial else ON_JOB,
         bbox=None if trial else {"facecolor": colour, "linewidth": 0, "pad": 1.5},
-    )  # fmt: skip
+    )
 
 
 def _legend(figure: Figure, trials: bool, theme: str) -> None:
@@ -141,14 +161,20 @@ def draw_reservation(theme: str) -> Figure:
         ink, mark = INK[theme], MARK[theme]
         box = {"facecolor": "none", "edgecolor": mark, "linewidth": 1.6, "linestyle": (0, (4, 2))}
         axes.add_patch(Rectangle((8, 0), 4, 7, **box))
-        axes.text(10, 3.5, "reservation of the head\n(job 2, 7 processors)", ha="center",
-                  va="center", fontsize=9, color=mark)  # fmt: skip
+        axes.text(
+            10,
+            3.5,
+            "reservation of the head\n(job 2, 7 processors)",
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=mark,
+        )
         axes.axvline(8, color=mark, linewidth=1.2)
         axes.text(8.1, 10.2, "shadow time: 8", color=mark, fontsize=9, va="bottom")
         axes.axvline(4, color=ink, linewidth=1.2)
         axes.text(4.1, 10.2, "now: 4", color=ink, fontsize=9, va="bottom")
-        axes.annotate("", (12.4, 7), (12.4, 10),
-                      arrowprops={"arrowstyle": "<->", "color": mark})  # fmt: skip
+        axes.annotate("", (12.4, 7), (12.4, 10), arrowprops={"arrowstyle": "<->", "color": mark})
         axes.text(12.6, 8.5, "3 extra nodes", color=mark, fontsize=9, va="center")
         axes.text(6, 7, "free: 2", ha="center", va="center", fontsize=9, color=ink)
         axes.set(xlim=(0, 16), ylim=(0, 10), xlabel="time (s)", ylabel="processors")
@@ -171,17 +197,26 @@ def draw_growth(rows: Sequence[Measurement], theme: str) -> Figure:
                     if (row["group"], row["subject"]) == (group, policy)
                 ]
                 if points:
-                    axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=3,
-                              linewidth=1.2, label=policy)  # fmt: skip
+                    axes.plot(
+                        *zip(*points, strict=True),
+                        "o-",
+                        color=colour,
+                        markersize=3,
+                        linewidth=1.2,
+                        label=policy,
+                    )
             axes.set(xscale="log", yscale="log", xlabel=title)
             axes.xaxis.set_major_formatter(lambda value, _: _short(value))
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.minorticks_off()
         figure.axes[0].set_ylabel("time per job (µs)")
         figure.legend(
-            *figure.axes[1].get_legend_handles_labels(), loc="outside upper right", ncols=4,
-            fontsize=8, frameon=False,
-        )  # fmt: skip
+            *figure.axes[1].get_legend_handles_labels(),
+            loc="outside upper right",
+            ncols=4,
+            fontsize=8,
+            frameon=False,
+        )
     return figure
 
 

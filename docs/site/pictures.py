@@ -53,9 +53,14 @@ def draw_three(schedules: Sequence[Schedule], theme: str) -> Figure:
             for first, last in run.spans:
                 box = (left, first), right - left, last - first
                 axes.add_patch(
-                    Rectangle(*box, facecolor=COLOURS[run.job % len(COLOURS)], linewidth=0,
-                              edgecolor=HATCH, hatch="////" if one.backfilled[run.job] else None)
-                )  # fmt: skip
+                    Rectangle(
+                        *box,
+                        facecolor=COLOURS[run.job % len(COLOURS)],
+                        linewidth=0,
+                        edgecolor=HATCH,
+                        hatch="////" if one.backfilled[run.job] else None,
+                    )
+                )
                 axes.add_patch(
                     Rectangle(*box, facecolor="none", edgecolor=PAPER[theme], linewidth=0.6)
                 )
@@ -65,8 +70,11 @@ def draw_three(schedules: Sequence[Schedule], theme: str) -> Figure:
         axes.set_title(
             f"used: {percent(one.used)}, jobs waiting at the end: {waiting[-1]}; "
             f"mean bounded slowdown of the whole log: {slowdown:,.0f}",
-            loc="right", fontsize=9.5, fontweight="normal", color=FAINT[theme],
-        )  # fmt: skip
+            loc="right",
+            fontsize=9.5,
+            fontweight="normal",
+            color=FAINT[theme],
+        )
         axes.set(ylim=(0, schedule.trace.processors), ylabel="processors")
         axes.set_yticks((0, 64, 128))
     hours = range(0, SPAN + 1, 6 * HOUR)
@@ -75,20 +83,33 @@ def draw_three(schedules: Sequence[Schedule], theme: str) -> Figure:
     figure.legend(
         handles=[
             Patch(facecolor=COLOURS[0], label="a job, in the same colour in each chart"),
-            Patch(facecolor=COLOURS[0], edgecolor=HATCH, hatch="////", linewidth=0,
-                  label="backfilled: it passed an older job"),
+            Patch(
+                facecolor=COLOURS[0],
+                edgecolor=HATCH,
+                hatch="////",
+                linewidth=0,
+                label="backfilled: it passed an older job",
+            ),
         ],
-        loc="outside lower left", ncols=2, fontsize=9, frameon=False,
-    )  # fmt: skip
+        loc="outside lower left",
+        ncols=2,
+        fontsize=9,
+        frameon=False,
+    )
     return figure
 
 
 def environment() -> None:
     """Draw an episode under EASY: an animation, and one of its frames."""
     env = gymnasium.make(
-        "Backfill-v0", workload="lublin", split="test", window=16, episode_jobs=48,
-        render_mode="rgb_array", reservations=1,
-    )  # fmt: skip
+        "Backfill-v0",
+        workload="lublin",
+        split="test",
+        window=16,
+        episode_jobs=48,
+        render_mode="rgb_array",
+        reservations=1,
+    )
     agent = PolicyAgent("easy", env)
     observation, _ = env.reset(seed=EPISODE)
     frames, over = [], False
@@ -118,9 +139,13 @@ def animate(small: Sequence[Image.Image], name: str) -> None:
     colours = joined.quantize(40, Image.Quantize.MAXCOVERAGE)
     few = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in small]
     few[0].save(
-        FOLDER / f"{name}.gif", save_all=True, append_images=few[1:], duration=450, loop=0,
+        FOLDER / f"{name}.gif",
+        save_all=True,
+        append_images=few[1:],
+        duration=450,
+        loop=0,
         optimize=True,
-    )  # fmt: skip
+    )
 
 
 def shrink(path: Path) -> None:

@@ -11,6 +11,13 @@ from bfenv.analysis.plots.gantt_scene import Scene, scene
 from bfenv.analysis.plots.workload import draw_workload, write_workload
 
 __all__ = [
-    "Scene", "check_target", "choose_begin", "draw_gantt", "draw_workload", "readable_span",
-    "scene", "write_gantt", "write_workload",
-]  # fmt: skip
+    "Scene",
+    "check_target",
+    "choose_begin",
+    "draw_gantt",
+    "draw_workload",
+    "readable_span",
+    "scene",
+    "write_gantt",
+    "write_workload",
+]

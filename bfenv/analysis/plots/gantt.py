@@ -25,9 +25,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STEPS = (
-    1, 2, 5, 10, 20, MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
-    HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY,
-)  # fmt: skip  # seconds between ticks
+    1,
+    2,
+    5,
+    10,
+    20,
+    MINUTE,
+    5 * MINUTE,
+    10 * MINUTE,
+    15 * MINUTE,
+    30 * MINUTE,
+    HOUR,
+    2 * HOUR,
+    3 * HOUR,
+    6 * HOUR,
+    12 * HOUR,
+    DAY,
+)  # seconds between ticks
 TICKS = 13  # at most
 DIAGONALS = 120, 45  # in a chart's width and height
 WIDTH, HEIGHT = 12.0, 5.2  # inches, of a chart and of each policy
@@ -80,9 +94,12 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
         figure = Figure(figsize=(WIDTH, 1.2 + HEIGHT * len(scenes)), layout=layout)
         ratios = [3, 4, 1] if is_large(scenes) else [5, 1]
         panels = figure.subplots(
-            len(ratios) * len(scenes), 1, sharex=True, height_ratios=ratios * len(scenes),
+            len(ratios) * len(scenes),
+            1,
+            sharex=True,
+            height_ratios=ratios * len(scenes),
             squeeze=False,
-        )[:, 0]  # fmt: skip
+        )[:, 0]
         longest = max(1, *(int(view.waiting()[1].max()) for view in scenes))
         for i, view in enumerate(scenes):
             rows = panels[len(ratios) * i : len(ratios) * (i + 1)]
@@ -100,8 +117,10 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
         _time_axis(panels[-1], trace, begin, span)
         figure.suptitle(
             f"{trace.name}: {compound_duration(span)} on {trace.processors:,} processors",
-            fontsize=13, x=0.01, ha="left",
-        )  # fmt: skip
+            fontsize=13,
+            x=0.01,
+            ha="left",
+        )
         _legend(figure, scenes)
     return figure
 
@@ -121,10 +140,15 @@ def _machine(axes: "Axes", view: Scene) -> None:
             if view.is_marked(run):
                 hatched.append((left, right, first, last))
             axes.add_patch(
-                Rectangle(*box, facecolor="#ffffff00", linewidth=0.3 if thin else 0.8,
-                          edgecolor=fg.GREY if run.trial else "white",
-                          linestyle="--" if run.trial else "-", gid=about)
-            )  # fmt: skip
+                Rectangle(
+                    *box,
+                    facecolor="#ffffff00",
+                    linewidth=0.3 if thin else 0.8,
+                    edgecolor=fg.GREY if run.trial else "white",
+                    linestyle="--" if run.trial else "-",
+                    gid=about,
+                )
+            )
         _number(axes, view, run, left, right)
     draw_hatching(axes, hatched, (view.stop - view.begin) / DIAGONALS[0], processors / DIAGONALS[1])
     axes.set(ylim=(processors, 0), ylabel="processor")
@@ -141,11 +165,17 @@ def _number(axes: "Axes", view: Scene, run: Placed, left: int, right: int) -> No
     if wide < 0.008 * len(str(run.job)) + 0.006 or high < 0.045:
         return
     axes.text(
-        (left + right) / 2, (first + last) / 2, str(run.job), ha="center", va="center",
-        fontsize=7.5, color=fg.INK,
+        (left + right) / 2,
+        (first + last) / 2,
+        str(run.job),
+        ha="center",
+        va="center",
+        fontsize=7.5,
+        color=fg.INK,
         bbox={"facecolor": COLOURS[run.job % len(COLOURS)], "linewidth": 0, "pad": 1.2}
-        if view.is_marked(run) else None,
-    )  # fmt: skip
+        if view.is_marked(run)
+        else None,
+    )
 
 
 def _queue(axes: "Axes", view: Scene, longest: int) -> None:
@@ -199,6 +229,10 @@ def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
             )
         )
     figure.legend(
-        handles=entries, loc="outside lower left", ncols=4, fontsize=9, handlelength=1.6,
+        handles=entries,
+        loc="outside lower left",
+        ncols=4,
+        fontsize=9,
+        handlelength=1.6,
         borderpad=0.2,
-    )  # fmt: skip
+    )

@@ -116,9 +116,13 @@ def draw_largest(axes: "Axes", scene: Scene, scenes: Sequence[Scene]) -> None:
         if waited < left:
             axes.plot([waited, left], [row, row], color="#999999", linewidth=0.8)
         (bar,) = axes.barh(
-            row, right - left, left=left, height=0.8, linewidth=0,
+            row,
+            right - left,
+            left=left,
+            height=0.8,
+            linewidth=0,
             color=COLOURS[size_class(scene, run.job)],
-        )  # fmt: skip
+        )
         if scene.is_marked(run):
             hatched.append((left, right, row - 0.4, row + 0.4))
         bar.set_gid(ABOUT + scene.describe(run))

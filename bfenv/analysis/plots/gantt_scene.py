@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 HATCH = "#00000066"
 # They only distinguish neighbours; a job has the same one under every policy. Each has a contrast
 # of 3 : 1 with a white and with a dark page, and of 4.5 : 1 with INK.
-COLOURS = (
-    "#5796CE", "#C88240", "#46A376", "#D57296", "#A084D0", "#A69130", "#449DAD", "#90929A",
-)  # fmt: skip
+COLOURS = ("#5796CE", "#C88240", "#46A376", "#D57296", "#A084D0", "#A69130", "#449DAD", "#90929A")
 
 
 class Scene(NamedTuple):

@@ -70,9 +70,17 @@ def draw_workload(trace: Trace) -> "Figure":
 
 WEEK = 7 * DAY  # seconds
 TIMES = {
-    "1 s": 1, "10 s": 10, "1 min": MINUTE, "10 min": 10 * MINUTE, "1 h": HOUR, "4 h": 4 * HOUR,
-    "1 d": DAY, "4 d": 4 * DAY, "30 d": 30 * DAY, "1 y": 365 * DAY,
-}  # fmt: skip
+    "1 s": 1,
+    "10 s": 10,
+    "1 min": MINUTE,
+    "10 min": 10 * MINUTE,
+    "1 h": HOUR,
+    "4 h": 4 * HOUR,
+    "1 d": DAY,
+    "4 d": 4 * DAY,
+    "30 d": 30 * DAY,
+    "1 y": 365 * DAY,
+}
 
 
 def _distributions(axes: "Axes", trace: Trace) -> None:
@@ -175,9 +183,13 @@ def _hours(axes: "Axes", trace: Trace) -> None:
 
 
 PANELS = {
-    "distributions": _distributions, "accuracy": _accuracy, "popular": _popular, "sizes": _sizes,
-    "load": _load, "hours": _hours,
-}  # fmt: skip
+    "distributions": _distributions,
+    "accuracy": _accuracy,
+    "popular": _popular,
+    "sizes": _sizes,
+    "load": _load,
+    "hours": _hours,
+}
 
 
 def _cumulative(axes: "Axes", values: np.ndarray, **style: Any) -> None:

@@ -7,12 +7,36 @@ from typing import Any
 
 WORDS = frozenset(
     (
-        "", "-", "--", "unknown", "none", "n/a", "na", "nan", "nat", "null", "(null)", "nil",
-        "invalid", "never", "not_set", "not set", "unset", "undefined", "unlimited", "infinite",
-        "infinity", "inf", "+inf", "-inf", "partition_limit",
-        "0000-00-00", "0000-00-00 00:00:00", "0000-00-00t00:00:00",
+        "",
+        "-",
+        "--",
+        "unknown",
+        "none",
+        "n/a",
+        "na",
+        "nan",
+        "nat",
+        "null",
+        "(null)",
+        "nil",
+        "invalid",
+        "never",
+        "not_set",
+        "not set",
+        "unset",
+        "undefined",
+        "unlimited",
+        "infinite",
+        "infinity",
+        "inf",
+        "+inf",
+        "-inf",
+        "partition_limit",
+        "0000-00-00",
+        "0000-00-00 00:00:00",
+        "0000-00-00t00:00:00",
     )
-)  # fmt: skip  # in lower case
+)  # in lower case
 NUMBERS = frozenset(
     (-1, 2**31 - 1, 2**32 - 1, 2**32 - 2, 2**63 - 1, 2**64 - 1, 2**64 - 2)
 )  # the largest of C's integers; Slurm's INFINITE and NO_VAL

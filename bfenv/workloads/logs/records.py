@@ -17,11 +17,25 @@ from bfenv.workloads.logs.cleaning import malformed_warning
 from bfenv.workloads.logs.markers import NUMBERS
 
 FIELDS = (
-    "job number", "submit time", "wait time", "run time", "allocated processors",
-    "average CPU time", "used memory", "requested processors", "requested time",
-    "requested memory", "status", "user", "group", "executable", "queue", "partition",
-    "preceding job", "think time",
-)  # fmt: skip
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "average CPU time",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+)
 JOB, SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE = 0, 1, 2, 3, 4, 7, 8
 STATUS, USER, GROUP, QUEUE, PARTITION, PRECEDING = 10, 11, 12, 14, 15, 16
 UNLIMITED = [number for number in NUMBERS if number < LARGEST_EXACT]

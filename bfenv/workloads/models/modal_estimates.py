@@ -31,8 +31,14 @@ USUAL_EMAX = 18 * HOUR  # SDSC's and CTC's, by Tsafrir (JSSPP 2010), Figure 8
 
 # Number of distinct values against the number of jobs, linear in between and level beyond.
 VALUES_OF_JOBS = (
-    (0, 0), (20, 10), (200, 20), (1_000, 35), (10_000, 90), (70_000, 340), (250_000, 565),
-)  # fmt: skip
+    (0, 0),
+    (20, 10),
+    (200, 20),
+    (1_000, 35),
+    (10_000, 90),
+    (70_000, 340),
+    (250_000, 565),
+)
 # Values popular in every trace the authors looked at, and the steps of the further ones.
 JOINT_VALUES = [m * MINUTE for m in (5, 10, 15, 20, 30)] + [
     h * HOUR for h in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)

@@ -7,8 +7,15 @@ from bfenv.leaderboard.store import Leaderboard
 from bfenv_judge.leaderboard_bounds import gaps, read_bounds, shares_closed
 
 COLUMNS = (
-    "workload", "best policy", "bound", "best known", "fair", "the policy's", "EASY's", "closed",
-)  # fmt: skip
+    "workload",
+    "best policy",
+    "bound",
+    "best known",
+    "fair",
+    "the policy's",
+    "EASY's",
+    "closed",
+)
 MEANING = (
     "Mean bounded slowdown, over the traces of a workload. Bound: no schedule is below it, even "
     "with all runtimes and all jobs known in advance; prices on capacity certify it. Best known: "

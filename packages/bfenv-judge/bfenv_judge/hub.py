@@ -71,15 +71,19 @@ def write_hub_folder(
         cells += [duration(own["mean_wait"]), ratio(own["longest_wait_ratio"])]
         lines.append(f"| {' | '.join((title, *cells))} |")
     values = vars(card) | {
-        "name": folder.name, "workload": workload, "episodes": episodes,
-        "each": rows[0].jobs // episodes, "reward": rewards[0], "table": "\n".join(lines),
+        "name": folder.name,
+        "workload": workload,
+        "episodes": episodes,
+        "each": rows[0].jobs // episodes,
+        "reward": rewards[0],
+        "table": "\n".join(lines),
         "ratio": f"{rows[0].metrics['slowdown_ratio']:.4g}",
         "what": f"{card.what[:1].upper()}{card.what[1:].rstrip('.')}.",
         "failures": "".join(f"{failure}\n\n" for failure in card.failures),
         "option": "--agent " if is_network else f"--policy {SHIPPED}",
         "command": card.found.get("command", "unknown"),
         "jobs": "\n".join(f"* {line}" for line in card.training_lines()),
-    }  # fmt: skip
+    }
     page = files("bfenv_judge").joinpath("hub.md").read_text("utf-8")
     write_atomically(folder / "README.md", Template(page).substitute(values).encode())
     return rewards[0]

@@ -2,9 +2,15 @@
 
 TODAY = "easy"  # a site's policy of today
 CANDIDATES = (
-    "conservative-replan", "easy(reservations=10)", "easy-sqf", "easy-lqf", "easy-sjf",
-    "easy-saf", "easy-wfp3", "easy-lxf",
-)  # fmt: skip  # what Slurm can be configured, or extended, to do
+    "conservative-replan",
+    "easy(reservations=10)",
+    "easy-sqf",
+    "easy-lqf",
+    "easy-sjf",
+    "easy-saf",
+    "easy-wfp3",
+    "easy-lxf",
+)  # what Slurm can be configured, or extended, to do
 PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slurm's way
 # What prints a live queue and its nodes.
 QUEUE_FORMAT = "%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r|%P|%N|%y"

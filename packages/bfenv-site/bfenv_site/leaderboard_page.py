@@ -32,9 +32,10 @@ from bfenv_site.page.panel import panels
 SHOWN = 9  # policies in the picture of the first screen
 LEAST = 1e-9  # ratio that has a place there
 DOES = {
-    COMPLETION: "run jobs to completion", TRIALS: "kill and requeue jobs",
+    COMPLETION: "run jobs to completion",
+    TRIALS: "kill and requeue jobs",
     CLAIRVOYANT: "know all runtimes",
-}  # fmt: skip  # the policies of a division
+}  # the policies of a division
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 

@@ -12,9 +12,19 @@ from bfenv_lab.search.objective import OBJECTIVES
 
 METHODS = ("gp", "cma-es")
 OPTIONS = (  # of the command that are written alike
-    "split", "slice_jobs", "shakes", "shake_seconds", "method", "options", "hidden", "covariance",
-    "population", "cases", "tolerated_wait", "objective",
-)  # fmt: skip
+    "split",
+    "slice_jobs",
+    "shakes",
+    "shake_seconds",
+    "method",
+    "options",
+    "hidden",
+    "covariance",
+    "population",
+    "cases",
+    "tolerated_wait",
+    "objective",
+)
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,13 @@ Tree = float | str | tuple[Any, ...]
 Path = tuple[int, ...]  # which argument to follow at each step from the root
 
 INFIX: dict[str, type[ast.operator]] = {
-    "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "**": ast.Pow,
-}  # fmt: skip
-COMPARISONS: dict[str, type[ast.cmpop]] = {
-    "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
-}  # fmt: skip
+    "+": ast.Add,
+    "-": ast.Sub,
+    "*": ast.Mult,
+    "/": ast.Div,
+    "**": ast.Pow,
+}
+COMPARISONS: dict[str, type[ast.cmpop]] = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE}
 UNARY = ("log", "exp", "sqrt", "abs")
 SYMBOLS = {each: symbol for symbol, each in (INFIX | COMPARISONS).items()}
 DIGITS = 4  # significant digits of a number
@@ -254,9 +256,20 @@ def simplified(tree: Tree) -> Tree:
 
 
 FOLDED: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b, "**": lambda a, b: a**b, "min": min, "max": max,
-    "neg": lambda a: -a, "log": math.log, "sqrt": math.sqrt, "exp": math.exp, "abs": abs,
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "**": lambda a, b: a**b,
+    "min": min,
+    "max": max,
+    "neg": lambda a: -a,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "abs": abs,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
-}  # fmt: skip
+}

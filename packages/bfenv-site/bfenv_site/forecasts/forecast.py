@@ -203,9 +203,15 @@ class Forecaster:
         """Forecast the starts of jobs, (a,) numbers of the machine, from its futures."""
         known, past, time = self.known, self.past, self.known.time
         waits = sample_waits(
-            known, machine, self.policy, asked, futures=self.futures, seed=(self.seed, time),
-            threads=self.threads, planner=self.planner,
-        )  # fmt: skip
+            known,
+            machine,
+            self.policy,
+            asked,
+            futures=self.futures,
+            seed=(self.seed, time),
+            threads=self.threads,
+            planner=self.planner,
+        )
         requests = machine.requests[:, places(machine.job, asked)]
         waited = time - requests[SUBMIT]
         past = pf.PastForecasts(*(column[past.moment < time] for column in past))
@@ -235,9 +241,16 @@ class Forecaster:
                 )
             ]
             samples = mixed(
-                samples, waited, requests[[SIZE, ESTIMATE]].T, np.array(rows), past, start, time,
-                self.learner, self.learner.points(len(known.start), self.moments),
-            )  # fmt: skip
+                samples,
+                waited,
+                requests[[SIZE, ESTIMATE]].T,
+                np.array(rows),
+                past,
+                start,
+                time,
+                self.learner,
+                self.learner.points(len(known.start), self.moments),
+            )
         if held.any():
             which = ", ".join(str(job) for job in asked[held].tolist())
             notes.append(
@@ -255,9 +268,18 @@ class Forecaster:
             own = [self.live.get(job, Asked("new", 0)) for job in asked.tolist()]
             names, waited = tuple(one.name for one in own), np.array([one.waited for one in own])
         return StartForecast(
-            time, self.policy.name, names, requests[SIZE], requests[ESTIMATE], waited, samples,
-            waits.samples, waits.plan, count, tuple(notes),
-        )  # fmt: skip
+            time,
+            self.policy.name,
+            names,
+            requests[SIZE],
+            requests[ESTIMATE],
+            waited,
+            samples,
+            waits.samples,
+            waits.plan,
+            count,
+            tuple(notes),
+        )
 
     def _held(self, samples: np.ndarray, waited: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Tell which jobs wait although the policy would have started them, (a,) bool.
@@ -341,9 +363,16 @@ def forecast_starts(
         (('new',), (1, 1000))
     """
     forecaster = forecaster_at(
-        log, at, policy=policy, recorded=recorded, futures=futures, past=past, seed=seed,
-        threads=threads, new=None if size is None else (size, limit, user),
-    )  # fmt: skip
+        log,
+        at,
+        policy=policy,
+        recorded=recorded,
+        futures=futures,
+        past=past,
+        seed=seed,
+        threads=threads,
+        new=None if size is None else (size, limit, user),
+    )
     if size is not None:
         return forecaster.new(size, limit, user)
     return forecaster.waiting(jobs)
@@ -385,9 +414,17 @@ def forecaster_at(
             earlier.append(earlier_forecasts(source, known, job, joined(earlier), threads))
             done(len(earlier) / len(chosen))
     return Forecaster(
-        trace.name, known, source.policy, joined(earlier), futures, seed, threads,
-        notes=log_notes(trace), learner=source.learner, moments=past,
-    )  # fmt: skip
+        trace.name,
+        known,
+        source.policy,
+        joined(earlier),
+        futures,
+        seed,
+        threads,
+        notes=log_notes(trace),
+        learner=source.learner,
+        moments=past,
+    )
 
 
 def log_notes(trace: Trace) -> tuple[str, ...]:
@@ -451,9 +488,14 @@ def earlier_forecasts(
     chosen = generator.choice(others, size=min(len(others), PAST_WAITING), replace=False)
     asked = np.append(np.sort(chosen), job)
     waits = sample_waits(
-        known, known.machine, source.policy, asked, futures=PAST_FUTURES,
-        seed=(source.seed, time), threads=threads,
-    )  # fmt: skip
+        known,
+        known.machine,
+        source.policy,
+        asked,
+        futures=PAST_FUTURES,
+        seed=(source.seed, time),
+        threads=threads,
+    )
     waited = time - known.requests[SUBMIT, asked]
     request = known.requests[[SIZE, ESTIMATE]][:, asked].T
     moment, quantiles = np.full(len(asked), time), pf.quantiles_of(waits.samples)
@@ -492,10 +534,11 @@ def source_of(
     if moment is not None:
         count = int(np.searchsorted(trace.jobs.submit, moment, side="right"))
         trace = replace(
-            trace, jobs=Jobs(*(column[:count] for column in trace.jobs)),
+            trace,
+            jobs=Jobs(*(column[:count] for column in trace.jobs)),
             runtime=trace.runtime[:count],
             records=None if trace.records is None else trace.records[:count],
-        )  # fmt: skip
+        )
         if logged is not None:
             parts = (getattr(logged, name)[:count] for name in STARTS)
             logged = Schedule(trace, logged.policy, 0, *parts)

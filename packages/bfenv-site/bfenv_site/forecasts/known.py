@@ -67,9 +67,15 @@ def under_policy(
         try:
             if outages or dependencies is not None:
                 run_around(
-                    policy, cluster, jobs, truth, memory, outages, dependencies=dependencies,
+                    policy,
+                    cluster,
+                    jobs,
+                    truth,
+                    memory,
+                    outages,
+                    dependencies=dependencies,
                     in_thread=False,
-                )  # fmt: skip
+                )
             elif policy.run is not None:
                 policy.run(cluster, jobs, truth, memory)
             else:
@@ -180,9 +186,14 @@ def sample_waits(
     own = np.flatnonzero((machine.job >= 0) & ~is_outage)
     mine[machine.job[own]] = own
     arrivals = sample_arrivals(
-        known.requests[:, : len(known.runtime)], known.runtime, mine, time,
-        min(MOST_DAYS, 1 + 2 * longest // DAY), generator, futures,
-    )  # fmt: skip
+        known.requests[:, : len(known.runtime)],
+        known.runtime,
+        mine,
+        time,
+        min(MOST_DAYS, 1 + 2 * longest // DAY),
+        generator,
+        futures,
+    )
     users = None if policy.memory is no_memory else known.users
     starts = run_futures(
         policy, machine, runtime, place, arrivals=arrivals, users=users, seed=seed[0], **options

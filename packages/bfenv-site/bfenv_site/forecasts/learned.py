@@ -72,17 +72,26 @@ def features_of(schedule: Schedule, job: Request, time: int) -> np.ndarray:
     seconds = (trace.time_of_day + time) % DAY
     return np.array(
         [
-            job.size, job.limit, time - job.submit, seconds / HOUR, time // DAY % 7,
+            job.size,
+            job.limit,
+            time - job.submit,
+            seconds / HOUR,
+            time // DAY % 7,
             len(queued) + is_new,
             np.dot(size[queued], limit[queued]) + is_new * job.size * job.limit,
-            len(ahead), size[ahead].sum(), np.dot(size[ahead], limit[ahead]),
-            trace.processors - size[runs].sum(), len(runs),
+            len(ahead),
+            size[ahead].sum(),
+            np.dot(size[ahead], limit[ahead]),
+            trace.processors - size[runs].sum(),
+            len(runs),
             np.dot(size[runs], np.maximum(0, start[runs] + limit[runs] - time)),
-            _mean((end - start)[ended] / limit[ended]), _mean(wait[ended]),
-            same[queued].sum() + is_new, _mean(wait[recent]),
+            _mean((end - start)[ended] / limit[ended]),
+            _mean(wait[ended]),
+            same[queued].sum() + is_new,
+            _mean(wait[recent]),
         ],
         dtype=np.float64,
-    )  # fmt: skip
+    )
 
 
 def request_in(trace: Trace, job: int) -> Request:
@@ -135,11 +144,15 @@ class Regression:
         with threadpool_limits(1):  # its threads would spin while others work
             self._models = [
                 HistGradientBoostingRegressor(
-                    loss="quantile", quantile=level, max_iter=200, learning_rate=0.05,
-                    min_samples_leaf=10, random_state=seed,
+                    loss="quantile",
+                    quantile=level,
+                    max_iter=200,
+                    learning_rate=0.05,
+                    min_samples_leaf=10,
+                    random_state=seed,
                 ).fit(np.array(rows), scale)
                 for level in SCORED
-            ]  # fmt: skip
+            ]
         self._one_thread = threadpool_limits
 
     def quantiles(self, rows: np.ndarray) -> np.ndarray:

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 LEVELS = 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975  # of the quantiles in rows
 WITHIN = {"10 min": 10 * MINUTE, "1 h": HOUR, "1 d": DAY}
 COLUMNS = (
-    "job", "size", "limit", "waited", "median", "80 % interval", "by\nlimits",
+    "job",
+    "size",
+    "limit",
+    "waited",
+    "median",
+    "80 % interval",
+    "by\nlimits",
     *(f"within\n{span}" for span in WITHIN),
-)  # fmt: skip
+)
 NEVER = "never"
 SIZE_CLASSES, LIMIT_CLASSES = 4, (HOUR, 4 * HOUR, DAY)  # of the metrics
 TICKS = {

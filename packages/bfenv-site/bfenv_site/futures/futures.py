@@ -118,9 +118,18 @@ def cluster_at(
     none = np.zeros(len(run), dtype=np.int64)
     never = np.full(count, -1)
     return c.Cluster(
-        state, queue, run, kill_time[run], none, none.copy(), start, end, kill_time, never,
+        state,
+        queue,
+        run,
+        kill_time[run],
+        none,
+        none.copy(),
+        start,
+        end,
+        kill_time,
+        never,
         never.copy(),
-    )  # fmt: skip
+    )
 
 
 def with_waiting(machine: KnownMachine, requests: np.ndarray) -> KnownMachine:
@@ -263,10 +272,20 @@ class _Room:
     def open(self, runtime: np.ndarray, future: int) -> None:
         """Write the beginning of a future, given the runtimes of the machine's jobs."""
         self._call(
-            "open", _open, self.cluster, self.truth, self._requests, self._runtime,
-            self._placeholder, self._machine.cluster, runtime, self._arrivals, future,
-            self._outages.start, self._outages.stop,
-        )  # fmt: skip
+            "open",
+            _open,
+            self.cluster,
+            self.truth,
+            self._requests,
+            self._runtime,
+            self._placeholder,
+            self._machine.cluster,
+            runtime,
+            self._arrivals,
+            future,
+            self._outages.start,
+            self._outages.stop,
+        )
 
     def run(
         self, asked: np.ndarray, users: UserHistory | None, seed: int, starts: np.ndarray
@@ -304,9 +323,18 @@ class _Room:
 
 @kernel
 def _open(
-    cluster, truth, requests, runtime, placeholder, machine, sampled, arrivals, future,
-    first_outage, last_outage,
-):  # fmt: skip
+    cluster,
+    truth,
+    requests,
+    runtime,
+    placeholder,
+    machine,
+    sampled,
+    arrivals,
+    future,
+    first_outage,
+    last_outage,
+):
     """Write all of `cluster`, `truth`, `requests` and `runtime`: a future before its first pass."""
     known, count, rows = len(machine.start), len(runtime), len(placeholder)
     for i in range(len(machine.state)):

@@ -25,12 +25,27 @@ RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_O
 WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", rs.SUSPENDED}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
 SHORT = {  # what %t prints in place of %T
-    "R": "RUNNING", "CG": "COMPLETING", "CF": "CONFIGURING", "ST": "STOPPED", "SI": "SIGNALING",
-    "SO": "STAGE_OUT", "RS": "RESIZING", "PD": "PENDING", "RQ": "REQUEUED", "RH": "REQUEUE_HOLD",
-    "SE": "SPECIAL_EXIT", "RD": "RESV_DEL_HOLD", "S": rs.SUSPENDED, "CD": "COMPLETED",
-    "F": "FAILED", "TO": "TIMEOUT", "CA": "CANCELLED", "NF": "NODE_FAIL", "OOM": "OUT_OF_MEMORY",
+    "R": "RUNNING",
+    "CG": "COMPLETING",
+    "CF": "CONFIGURING",
+    "ST": "STOPPED",
+    "SI": "SIGNALING",
+    "SO": "STAGE_OUT",
+    "RS": "RESIZING",
+    "PD": "PENDING",
+    "RQ": "REQUEUED",
+    "RH": "REQUEUE_HOLD",
+    "SE": "SPECIAL_EXIT",
+    "RD": "RESV_DEL_HOLD",
+    "S": rs.SUSPENDED,
+    "CD": "COMPLETED",
+    "F": "FAILED",
+    "TO": "TIMEOUT",
+    "CA": "CANCELLED",
+    "NF": "NODE_FAIL",
+    "OOM": "OUT_OF_MEMORY",
     "DL": "DEADLINE",
-}  # fmt: skip
+}
 ENDLESS = {"UNLIMITED", "INFINITE"}
 ENDLESS_NUMBER, NO_NUMBER = 2**32 - 1, 2**32 - 2  # minutes, in the JSON of Slurm 21.08 and 22.05
 NO_LIMIT = {"NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}  # there is one, and it is not said

@@ -49,15 +49,21 @@ FOREIGN = (
     (r"\s*\{(?![^\0]*\"jobs\"\s*:)", "no output of sacct --json: it has no list 'jobs'", AS_SACCT),
     (r"JobId=\S+ .*(UserId|JobName)=", "text of Slurm's jobcomp plugin, or of scontrol", AS_SACCT),
     (r"\s*JOBID\s+PARTITION\s", "the output of squeue, a queue and no log", AS_SACCT),
-    (r"---\s*\n(.*\n)*?\s*(jobs|- account):|(jobs|meta):\s*$",
-     "YAML, as of sacct --yaml", AS_SACCT),
-    (r"(#.*\n)*(#.*GWF|[0-9]+([ \t]-?[0-9.]+){10}([ \t]\S+){18}\s*$)",
-     "a Grid Workload File", AS_TABLE),
+    (
+        r"---\s*\n(.*\n)*?\s*(jobs|- account):|(jobs|meta):\s*$",
+        "YAML, as of sacct --yaml",
+        AS_SACCT,
+    ),
+    (
+        r"(#.*\n)*(#.*GWF|[0-9]+([ \t]-?[0-9.]+){10}([ \t]\S+){18}\s*$)",
+        "a Grid Workload File",
+        AS_TABLE,
+    ),
     (r"[^\n]*TimeStart\|", "a list of events of sacctmgr", "give it to --outages beside a log"),
     (r"=+\n\s*qname\s", "the output of qacct", "import the accounting file that qacct reads"),
     (r"(ClusterId|GlobalJobId|MyType) = ", "a history of HTCondor", AS_TABLE),
     (r"\s*JobID\s.*\n\s*-+ +-", "sacct with columns of fixed width, which cut names", AS_SACCT),
-)  # fmt: skip
+)
 FEWEST = 6  # columns of an accounting log of Slurm
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 

@@ -29,10 +29,25 @@ COMMAND = (
     "Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes"
 )
 COLUMNS = (
-    "JobID", "User", "Group", "Account", "Partition", "QOS", "Cluster", "Submit", "Eligible",
-    "Start", "End", "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "State", "NodeList",
+    "JobID",
+    "User",
+    "Group",
+    "Account",
+    "Partition",
+    "QOS",
+    "Cluster",
+    "Submit",
+    "Eligible",
+    "Start",
+    "End",
+    "ElapsedRaw",
+    "Elapsed",
+    "TimelimitRaw",
+    "Timelimit",
+    "State",
+    "NodeList",
     "Dependency",
-)  # fmt: skip  # that are read, beside those of `SIZES`
+)  # that are read, beside those of `SIZES`
 RAW_ID = "jobidraw"  # a column that stands in for JobID
 RUNTIMES = ("ElapsedRaw", "Elapsed", "End")
 KNOWN = {name.lower(): name for name in (*COLUMNS, *chain(*SIZES.values()))}
@@ -44,19 +59,39 @@ FIRST = re.compile(rf"(?:{STEP.pattern}|{JOB.pattern})([^A-Za-z0-9_+.\s]+|\t)") 
 STATE = re.compile(r"[A-Z_]+")  # of "CANCELLED by 1000"
 WAITING = {"PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 UNFINISHED = {
-    "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT",
-}  # fmt: skip
+    "RUNNING",
+    "SUSPENDED",
+    "CONFIGURING",
+    "COMPLETING",
+    "STOPPED",
+    "SIGNALING",
+    "STAGE_OUT",
+}
 STATUSES = {"COMPLETED": COMPLETED, "CANCELLED": CANCELLED} | dict.fromkeys(
     (
-        "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "DEADLINE", "BOOT_FAIL",
-        "LAUNCH_FAILED", "RECONFIG_FAIL", "REQUEUED", "RESIZING", "REVOKED",
+        "FAILED",
+        "TIMEOUT",
+        "OUT_OF_MEMORY",
+        "NODE_FAIL",
+        "PREEMPTED",
+        "DEADLINE",
+        "BOOT_FAIL",
+        "LAUNCH_FAILED",
+        "RECONFIG_FAIL",
+        "REQUEUED",
+        "RESIZING",
+        "REVOKED",
     ),
     FAILED,
-)  # fmt: skip  # any other is not known
+)  # any other is not known
 LABELS = {  # what sacct calls the fields
-    "submit": "Submit", "start": "Start", "end": "End", "eligible": "Eligible",
-    "runtime": "ElapsedRaw", "limit": "TimelimitRaw",
-}  # fmt: skip
+    "submit": "Submit",
+    "start": "Start",
+    "end": "End",
+    "eligible": "Eligible",
+    "runtime": "ElapsedRaw",
+    "limit": "TimelimitRaw",
+}
 KINDS = {"cpu": "cpu", "mem": "mem", "node": "node", "billing": "billing", "gres": "gres/"}
 DELIMITERS = (",", ";", "\t")  # of a dump that may have been through a spreadsheet, with quotes
 CACHE = 1 << 12  # texts; the states of a log are few

@@ -19,9 +19,22 @@ from bfenv_site.logs.conversion import CommonOptions, convert
 from bfenv_site.logs.run import Ambiguous, Log, Record
 
 FIELDS = (
-    "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "account", "queue",
-    "partition", "cluster", "nodes", "job", "after",
-)  # fmt: skip
+    "submit",
+    "size",
+    "runtime",
+    "start",
+    "end",
+    "estimate",
+    "user",
+    "group",
+    "account",
+    "queue",
+    "partition",
+    "cluster",
+    "nodes",
+    "job",
+    "after",
+)
 NAMES = FIELDS[6:]
 UNITS = {"s": 1, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in each
 DURATIONS = ("runtime", "estimate")

@@ -12,9 +12,15 @@ from bfenv_site.page.markup import Cell, Markup, element, join, table
 
 WAITS = ("mean_wait", "p95_wait", "max_wait")
 COLUMNS = (
-    "policy", "bounded slowdown", "− {}, 95 %", "mean wait", "− {}, 95 %", "p95 wait",
-    "longest wait", "machine used",
-)  # fmt: skip
+    "policy",
+    "bounded slowdown",
+    "− {}, 95 %",
+    "mean wait",
+    "− {}, 95 %",
+    "p95 wait",
+    "longest wait",
+    "machine used",
+)
 # By policy: the differences of bounded slowdown and of wait from a reference, job by job
 Differences = Mapping[str, tuple[Interval | None, Interval | None]]
 

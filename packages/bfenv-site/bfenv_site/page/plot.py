@@ -15,9 +15,17 @@ from bfenv_site.page.markup import Markup, element
 
 SCALE = 10_000  # units along each side of the inner SVG
 WAIT_TICKS = (
-    (1, "≤ 1 s"), (10, "10 s"), (MINUTE, "1 min"), (10 * MINUTE, "10 min"), (HOUR, "1 h"),
-    (6 * HOUR, "6 h"), (DAY, "1 d"), (7 * DAY, "7 d"), (30 * DAY, "30 d"), (365 * DAY, "1 y"),
-)  # fmt: skip
+    (1, "≤ 1 s"),
+    (10, "10 s"),
+    (MINUTE, "1 min"),
+    (10 * MINUTE, "10 min"),
+    (HOUR, "1 h"),
+    (6 * HOUR, "6 h"),
+    (DAY, "1 d"),
+    (7 * DAY, "7 d"),
+    (30 * DAY, "30 d"),
+    (365 * DAY, "1 y"),
+)
 MOST_TICKS = 7
 AT_END = 0.97  # of an axis: from here on, labels end at their tick and need the room before it
 ROOM = 0.12  # of an axis, for such a label on a phone

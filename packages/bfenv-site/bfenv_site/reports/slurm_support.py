@@ -16,9 +16,7 @@ ORDERS = {
     "lqf": BY_SIZE,
     "sqf": f"{BY_SIZE} and PriorityFavorSmall=YES",
 }  # how each order is configured
-SITE_FACTOR = (
-    "sjf", "lpt", "saf", "lxf", "wfp3", "unicef", "f1", "f2", "f3", "f4", "aged-sjf",
-)  # fmt: skip
+SITE_FACTOR = ("sjf", "lpt", "saf", "lxf", "wfp3", "unicef", "f1", "f2", "f3", "f4", "aged-sjf")
 OWN_FACTOR = "a PrioritySiteFactorPlugin that computes the order"
 KNOWN_OPTIONS = {"order", "reservations", "lookahead"}
 

@@ -26,9 +26,18 @@ from bfenv_site.reports.words import less_or_more, reality
 
 AS_IS = "as is"
 COLUMNS = (
-    "variant", "policy", "mean wait", "change", "low", "high", "p95 wait", "longest wait", "used",
-    "jobs", "processors",
-)  # fmt: skip  # low and high: ends of the 95 % interval of the change
+    "variant",
+    "policy",
+    "mean wait",
+    "change",
+    "low",
+    "high",
+    "p95 wait",
+    "longest wait",
+    "used",
+    "jobs",
+    "processors",
+)  # low and high: ends of the 95 % interval of the change
 WAITS = ("mean_wait", "p95_wait", "max_wait")
 
 

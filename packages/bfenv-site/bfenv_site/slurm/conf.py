@@ -30,10 +30,21 @@ NAME = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")
 UNSET = ("", "none", "no", "infinite", "unlimited", "0", "off")
 # Lines on which the schedule may depend, if they are set to anything but UNSET
 UNMODELLED = (
-    "PriorityWeightAssoc", "PriorityWeightQOS", "PriorityWeightTRES", "PriorityUsageResetPeriod",
-    "PrioritySiteFactorPlugin", "PreemptType", "PreemptMode", "TopologyPlugin", "Licenses",
-    "GresTypes", "JobSubmitPlugins", "AccountingStorageEnforce", "OverTimeLimit", "ResumeProgram",
-)  # fmt: skip
+    "PriorityWeightAssoc",
+    "PriorityWeightQOS",
+    "PriorityWeightTRES",
+    "PriorityUsageResetPeriod",
+    "PrioritySiteFactorPlugin",
+    "PreemptType",
+    "PreemptMode",
+    "TopologyPlugin",
+    "Licenses",
+    "GresTypes",
+    "JobSubmitPlugins",
+    "AccountingStorageEnforce",
+    "OverTimeLimit",
+    "ResumeProgram",
+)
 UNMODELLED_OF_NODES = ("Gres", "Weight", "CoreSpecCount")
 UNMODELLED_OF_PARTITIONS = (
     "AllowAccounts",
@@ -56,16 +67,29 @@ UNMODELLED_OF_PARTITIONS = (
 )
 # PriorityFlags that change which job comes first, beside those of Multifactor
 UNMODELLED_FLAGS = (
-    "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "INCR_ONLY", "MAX_TRES", "MAX_TRES_GRES",
-    "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES",
-)  # fmt: skip
+    "CALCULATE_RUNNING",
+    "DEPTH_OBLIVIOUS",
+    "INCR_ONLY",
+    "MAX_TRES",
+    "MAX_TRES_GRES",
+    "NO_NORMAL_ALL",
+    "NO_NORMAL_ASSOC",
+    "NO_NORMAL_PART",
+    "NO_NORMAL_QOS",
+    "NO_NORMAL_TRES",
+)
 
 
 # Old names of settings of nodes and partitions that Slurm still reads
 OLD_NAMES = {"procs": "cpus", "shared": "oversubscribe", "features": "feature"}
 CPU_SETTINGS = (
-    "cpus", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore",
-)  # fmt: skip  # of which a node has at least one, or it has one CPU
+    "cpus",
+    "boards",
+    "sockets",
+    "socketsperboard",
+    "corespersocket",
+    "threadspercore",
+)  # of which a node has at least one, or it has one CPU
 ABSENT = "FUTURE"  # the state of nodes that are not there
 OUT_OF_SERVICE = ("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")  # that take no jobs
 CLOSED = ("DOWN", "INACTIVE")  # states of partitions in which no job starts

@@ -28,9 +28,21 @@ LOG2 = float(np.log(2.0))
 
 # Indices into Priority.number
 (
-    IS_ON, AGE, FAIR_SHARE, JOB_SIZE, PARTITION, MAX_AGE, FAVOR_SMALL, BY_TIME, FROM_SUBMISSION,
-    FAIR_TREE, HALF_LIFE, DAMPING, PERIOD, PROCESSORS,
-) = range(14)  # fmt: skip  # the fields of Multifactor in their order, and the machine's size
+    IS_ON,
+    AGE,
+    FAIR_SHARE,
+    JOB_SIZE,
+    PARTITION,
+    MAX_AGE,
+    FAVOR_SMALL,
+    BY_TIME,
+    FROM_SUBMISSION,
+    FAIR_TREE,
+    HALF_LIFE,
+    DAMPING,
+    PERIOD,
+    PROCESSORS,
+) = range(14)  # the fields of Multifactor in their order, and the machine's size
 LAST_TICK, LAST_USE = range(2)  # Priority.clock
 ACCOUNTS, USERS = range(2)  # Priority.counts
 
