@@ -75,11 +75,26 @@ def commands_of(extra):
 
 # Examples that need files of a long computation, a download, a live Slurm, or much time.
 NOT_RUN = {
-    "agents card", "agents push", "apply", "check", "check conformance", "evaluate bound", "gantt",
-    "leaderboard bound", "leaderboard report", "leaderboard verify", "record", "report",
-    "search", "train", "train curves", "workloads fetch", "workloads import", "workloads info",
+    "agents card",
+    "agents push",
+    "apply",
+    "check",
+    "check conformance",
+    "evaluate bound",
+    "gantt",
+    "leaderboard bound",
+    "leaderboard report",
+    "leaderboard verify",
+    "record",
+    "report",
+    "search",
+    "train",
+    "train curves",
+    "workloads fetch",
+    "workloads import",
+    "workloads info",
     "warm",
-}  # fmt: skip
+}
 
 
 def examples(help):

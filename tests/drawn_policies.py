@@ -10,10 +10,14 @@ from bfenv.knowledge.priorities import ORDERS
 
 # What a value depends on differs: requests, the clock, ended jobs, the user's jobs, chance
 EXPRESSIONS = (
-    "size * estimate", "-wait / likely_runtime", "log(estimate) - 3 * fits", "random / estimate",
-    "user_queued - user_ended + tried", "free - accuracy * same_size_runtime",
+    "size * estimate",
+    "-wait / likely_runtime",
+    "log(estimate) - 3 * fits",
+    "random / estimate",
+    "user_queued - user_ended + tried",
+    "free - accuracy * same_size_runtime",
     "wait > age_limit / 2",
-)  # fmt: skip
+)
 AGED = tuple(name for name, order in ORDERS.items() if order.weight)
 orders = st.sampled_from([*ORDERS, *EXPRESSIONS])
 booleans = st.booleans()
@@ -74,8 +78,7 @@ OPTIONS = {
         "speculation": lengths,
         "tried_above": lengths,
         "partitions": sometimes(
-            st.integers(1, 5)
-            | st.lists(st.floats(0.1, 3), min_size=1, max_size=5).map(tuple)
+            st.integers(1, 5) | st.lists(st.floats(0.1, 3), min_size=1, max_size=5).map(tuple)
         ),
         "order": orders,
         "restartable": sometimes(st.sampled_from(["random < 0.5", "size > 1", "0"])),
@@ -89,7 +92,7 @@ OPTIONS = {
     "selective": {"threshold": shares},
     "slack": {"seconds": lengths},
     "relaxed": {"factor": shares},
-}  # fmt: skip
+}
 
 
 @st.composite

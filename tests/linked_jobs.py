@@ -15,10 +15,17 @@ def partitioned(trace, numbers, sizes, processors, **changes):
     records = np.full((len(trace), 18), -1.0)
     records[:, PARTITION] = numbers
     merged = bfenv.make_trace(
-        trace.jobs.submit, trace.jobs.size, trace.runtime, processors,
-        estimate=trace.jobs.estimate, user=trace.jobs.user, records=records,
-        header=("Partition: 1 cpu", "Partition: 2 gpu"), name="site", **changes,
-    )  # fmt: skip
+        trace.jobs.submit,
+        trace.jobs.size,
+        trace.runtime,
+        processors,
+        estimate=trace.jobs.estimate,
+        user=trace.jobs.user,
+        records=records,
+        header=("Partition: 1 cpu", "Partition: 2 gpu"),
+        name="site",
+        **changes,
+    )
     return with_partitions(merged, sizes) if sizes else merged
 
 
@@ -44,9 +51,15 @@ def chained(trace, before, think, **changes):
     records[:, THINK] = think
     jobs = trace.jobs
     return bfenv.make_trace(
-        jobs.submit, jobs.size, trace.runtime, trace.processors, estimate=jobs.estimate,
-        user=jobs.user, records=records, **changes,
-    )  # fmt: skip
+        jobs.submit,
+        jobs.size,
+        trace.runtime,
+        trace.processors,
+        estimate=jobs.estimate,
+        user=jobs.user,
+        records=records,
+        **changes,
+    )
 
 
 @st.composite

@@ -88,9 +88,13 @@ def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed
     """A trace whose jobs run for their whole estimates is scheduled alike until one should end."""
     jobs = trace.jobs
     full = bfenv.make_trace(
-        jobs.submit, jobs.size, jobs.estimate, trace.processors,
-        estimate=jobs.estimate, user=jobs.user,
-    )  # fmt: skip
+        jobs.submit,
+        jobs.size,
+        jobs.estimate,
+        trace.processors,
+        estimate=jobs.estimate,
+        user=jobs.user,
+    )
     one, two = (bfenv.simulate(t, policy, seed).check() for t in (trace, full))
     differ = trace.runtime != full.runtime
     known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9

@@ -69,9 +69,8 @@ def test_against_list(trace, policy):
 def test_heel_and_toe():
     """Tsafrir 2010, Figure 6: three wild backfills move job 3 from 6 to 10, so 4 are stolen."""
     trace = bfenv.make_trace(
-        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], [6, 4, 1, 4, 3, 2], 2,
-        estimate=[12, 8, 2, 8, 6, 4],
-    )  # fmt: skip
+        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], [6, 4, 1, 4, 3, 2], 2, estimate=[12, 8, 2, 8, 6, 4]
+    )
     schedule = bfenv.simulate(trace, "easy")
     found = find_backfills(schedule)
     assert schedule.start.tolist() == [0, 0, 10, 4, 6, 8]

@@ -101,9 +101,13 @@ def test_slowdown_ratio_by_class(small, scale):
     """R of each class of estimates and of each priority, by a loop over the jobs."""
     jobs = small.jobs
     trace = bfenv.make_trace(
-        jobs.submit * scale, jobs.size, small.runtime * scale, small.processors,
-        estimate=jobs.estimate * scale, priority=np.maximum(jobs.user, 0),
-    )  # fmt: skip
+        jobs.submit * scale,
+        jobs.size,
+        small.runtime * scale,
+        small.processors,
+        estimate=jobs.estimate * scale,
+        priority=np.maximum(jobs.user, 0),
+    )
     one, other = (bfenv.simulate(trace, policy) for policy in ("easy", "fcfs"))
     limits = {"small": (0, 1000), "medium": (1000, 10_000), "long": (10_000, 10**9)}
     classes = {
@@ -204,9 +208,12 @@ def test_other_jobs():
 
 
 CLASSES = bfenv.make_trace(
-    [0] * 6, [8, 9, 8, 9, 1, 1], [3600, 3600, 3601, 3601, 1, 1], 64,
+    [0] * 6,
+    [8, 9, 8, 9, 1, 1],
+    [3600, 3600, 3601, 3601, 1, 1],
+    64,
     estimate=[9_999, 10_000, 9_999, 10_000, 999, 1_000],
-)  # fmt: skip
+)
 
 
 def test_limits():

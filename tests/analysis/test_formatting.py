@@ -18,11 +18,21 @@ def test_duration(seconds, text):
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0, "0 s"), (59, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (900, "15 min"),
-        (3600, "1 h"), (7140, "1 h 59 min"), (12_000, "3 h 20 min"), (129_600, "36 h"),
-        (172_800, "2 d"), (216_000, "2 d 12 h"), (28_762_000, "333 d"), (10**8, "1,157 d"),
+        (0, "0 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (90, "1 min 30 s"),
+        (900, "15 min"),
+        (3600, "1 h"),
+        (7140, "1 h 59 min"),
+        (12_000, "3 h 20 min"),
+        (129_600, "36 h"),
+        (172_800, "2 d"),
+        (216_000, "2 d 12 h"),
+        (28_762_000, "333 d"),
+        (10**8, "1,157 d"),
     ],
-)  # fmt: skip
+)
 def test_compound_duration(seconds, text):
     """A compound duration has two whole units, or one from 30 of it on."""
     assert fmt.compound_duration(seconds) == text

@@ -114,9 +114,14 @@ def test_limits_equal_the_slow_version(trace, scale, trial):
 
     bfenv.simulate(trace, replace(policy, decide=decide, run=None))
     slow = Simulation(
-        requests(trace), trace.processors, lambda job: -job["submit"], guard=1.0, scale=scale,
-        trial=trial, above=HOUR,
-    )  # fmt: skip
+        requests(trace),
+        trace.processors,
+        lambda job: -job["submit"],
+        guard=1.0,
+        scale=scale,
+        trial=trial,
+        above=HOUR,
+    )
     slow.run()
     assert limits == pytest.approx(slow.limits, abs=1)
 

@@ -136,9 +136,14 @@ def test_every_combination_of_options_equals_the_naive_version(trace, chosen, ev
 
 # Job 4 is hidden by the outage when it comes, and job 5 is not.
 SEEN_LATER = bfenv.make_trace(
-    [0, 1, 1, 1, 1, 1], [1, 1, 4, 1, 1, 1], [1, 1, 2, 1, 1, 2], 4,
-    estimate=[5, 1, 3, 1, 6, 3], user=[-1, 1, 0, 1, 1, 0], outages=(Outage(4, 5, 4),),
-)  # fmt: skip
+    [0, 1, 1, 1, 1, 1],
+    [1, 1, 4, 1, 1, 1],
+    [1, 1, 2, 1, 1, 2],
+    4,
+    estimate=[5, 1, 3, 1, 6, 3],
+    user=[-1, 1, 0, 1, 1, 0],
+    outages=(Outage(4, 5, 4),),
+)
 
 
 @settings(max_examples=200)

@@ -117,10 +117,14 @@ def test_counts_around_outages():
     """Where starts are undone because of an outage, the best job is found by the counts of then."""
     size, estimate = [4, 3, 2, 4, 4, 3, 1, 1], [15, 11, 6, 10, 2, 3, 13, 10]
     trace = bfenv.make_trace(
-        [0, 0, 0, 1, 1, 1, 2, 2], size, [15, 5, 2, 7, 2, 1, 1, 7], 4,
-        estimate=estimate, user=[-1, 0, 0, -1, -1, -1, -1, -1],
+        [0, 0, 0, 1, 1, 1, 2, 2],
+        size,
+        [15, 5, 2, 7, 2, 1, 1, 7],
+        4,
+        estimate=estimate,
+        user=[-1, 0, 0, -1, -1, -1, -1, -1],
         outages=(Outage(16, 17, 1), Outage(28, 37, 3)),
-    )  # fmt: skip
+    )
     text = "size * user_queued - wait"
     assert starts(trace, easy(text)) == starts(trace, easy(text, lookahead=8))
 

@@ -179,10 +179,14 @@ def test_every_set_tried(trace, studies):
     if studies.merit == "none":
         studies = replace(studies, aim="max")
     policy = los(
-        merit=studies.merit, aim=studies.aim, selected_first=studies.selected_first,
-        lookahead=studies.lookahead, reservations=studies.reservations,
-        threshold=studies.threshold, order="sjf" if studies.shortest_first else "fcfs",
-    )  # fmt: skip
+        merit=studies.merit,
+        aim=studies.aim,
+        selected_first=studies.selected_first,
+        lookahead=studies.lookahead,
+        reservations=studies.reservations,
+        threshold=studies.threshold,
+        order="sjf" if studies.shortest_first else "fcfs",
+    )
     for order in ("standard", "pyss"):
         result = bfenv.simulate(trace, policy, event_order=order).check()
         expected = naive_los.by_trial(*as_naive(trace), studies, order)

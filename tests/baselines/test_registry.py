@@ -88,8 +88,10 @@ def test_the_decorator_registers_a_policy_by_the_name_of_the_function():
     made = bfenv.policy(shortest, source="me")
     assert made == bfenv.policies()["shortest"] == find_policy("shortest")
     assert (made.name, made.summary, made.source) == (
-        "shortest", "Shortest estimate first, whatever fits.", "me",
-    )  # fmt: skip
+        "shortest",
+        "Shortest estimate first, whatever fits.",
+        "me",
+    )
     assert bfenv.policy(first_fit).name == "first-fit"
     assert list(bfenv.policies())[-2:] == ["shortest", "first-fit"]
     assert find_policy(f"{__name__}:shortest").name == f"{__name__}:shortest"
@@ -261,13 +263,18 @@ def test_the_command_finds_modules_of_the_current_folder(tmp_path):
     options = "-w lublin:jobs=50,procs=8 -p own_policy:shortest -p fcfs -f csv".split()
     program = "from bfenv.cli import main; main()"
     result = subprocess.run(
-        [sys.executable, "-P", "-c", program, "evaluate", *options], cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", program, "evaluate", *options],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
     assert result.returncode == 0, result.stderr
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == [
-        "policy", "own_policy:shortest", "fcfs",
-    ]  # fmt: skip
+        "policy",
+        "own_policy:shortest",
+        "fcfs",
+    ]
 
 
 def test_module_without_object(tmp_path, monkeypatch):

@@ -210,9 +210,10 @@ def test_wrong_input(run, tmp_path, monkeypatch, arguments, value):
     [
         "workloads simulate --workload lublin:jobs=20",
         "gantt --out gantt.png --workload lublin:jobs=20",
-        "evaluate --workload lublin:jobs=20", "evaluate --workload lublin:jobs=20 --jobs 2",
+        "evaluate --workload lublin:jobs=20",
+        "evaluate --workload lublin:jobs=20 --jobs 2",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(("body", "error"), FAILURES)
 def test_failing_policy(run, tmp_path, monkeypatch, command, body, error):
     """A policy that fails is one line with its name, the error and its place."""

@@ -59,9 +59,12 @@ def test_left_out(run, swf):
     lines = swf.read_text().splitlines()
     for job, line, reason in (
         (2, "2 1 -1 4 9 -1 -1 9 4 -1 1 1 -1 -1 -1 -1 -1 -1", "(larger than the machine)"),
-        (3, "3 1 -1 -1 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
-         "(ran for 0 s, or no runtime: 1; larger than the machine: 1)"),
-    ):  # fmt: skip
+        (
+            3,
+            "3 1 -1 -1 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
+            "(ran for 0 s, or no runtime: 1; larger than the machine: 1)",
+        ),
+    ):
         lines[job] = line
         swf.write_text("\n".join(lines) + "\n")
         _, out, _ = run("evaluate", "-w", swf, "-p", "easy", columns=200)

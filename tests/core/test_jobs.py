@@ -112,8 +112,13 @@ def test_a_slice_is_a_trace_that_begins_at_0():
 def test_equal_content_has_equal_hashes_and_any_change_another():
     one = trace(estimate=[9, 9])
     assert one.hash == trace(estimate=[9, 9], name="other").hash
-    changes = [{"estimate": [9, 8]}, {"runtime": [3, 3]}, {"processors": 3}, {"user": [0, 1]},
-               {"restartable": [1, 0]}]  # fmt: skip
+    changes = [
+        {"estimate": [9, 8]},
+        {"runtime": [3, 3]},
+        {"processors": 3},
+        {"user": [0, 1]},
+        {"restartable": [1, 0]},
+    ]
     assert (
         len({trace(**{"estimate": [9, 9]} | change).hash for change in changes} | {one.hash}) == 6
     )

@@ -163,12 +163,25 @@ def test_values(text, value):
 @pytest.mark.parametrize(
     "text",
     [
-        "9007199254740992", "-1e16", "1e400", "9" * 5000,
-        "'", "'a", "'a'b", "'a' 'b'", "\"a'",
-        "(1", "(1))", "(,)", "(1,,2)", "('a)", "(1)+(2)", "(1,2)x",
+        "9007199254740992",
+        "-1e16",
+        "1e400",
+        "9" * 5000,
+        "'",
+        "'a",
+        "'a'b",
+        "'a' 'b'",
+        "\"a'",
+        "(1",
+        "(1))",
+        "(,)",
+        "(1,,2)",
+        "('a)",
+        "(1)+(2)",
+        "(1,2)x",
         "(1e400)",
     ],
-)  # fmt: skip
+)
 def test_malformed_values(text):
     """A number out of range, an open quote or parenthesis is an error of the given type."""
     with pytest.raises(PolicyError) as caught:

@@ -26,9 +26,14 @@ def trace_of(*jobs, processors=4, outages=()):
     """A trace of jobs (submit, size, estimate, runtime[, user])."""
     submit, size, estimate, runtime, *user = zip(*jobs, strict=True)
     return bfenv.make_trace(
-        submit, size, runtime, processors, estimate=estimate, user=user[0] if user else None,
+        submit,
+        size,
+        runtime,
+        processors,
+        estimate=estimate,
+        user=user[0] if user else None,
         outages=tuple(Outage(*one) for one in outages),
-    )  # fmt: skip
+    )
 
 
 def starts(policy, *jobs, **machine):
@@ -116,14 +121,24 @@ def with_look(trace, policy, look):
 PLANNERS = "conservative", "conservative-sjf", "cons-rs", "slack", "relaxed", "selective"
 # The outage hides job 5 when it comes at 8, and no longer when job 4 ends early at 9.
 SEEN_LATER = trace_of(
-    (0, 1, 2, 2), (0, 1, 2, 2), (0, 1, 2, 2), (0, 3, 5, 5), (0, 4, 4, 2), (8, 1, 3, 1),
-    (8, 2, 1, 1), processors=5, outages=[(10, 11, 1)],
-)  # fmt: skip
+    (0, 1, 2, 2),
+    (0, 1, 2, 2),
+    (0, 1, 2, 2),
+    (0, 3, 5, 5),
+    (0, 4, 4, 2),
+    (8, 1, 3, 1),
+    (8, 2, 1, 1),
+    processors=5,
+    outages=[(10, 11, 1)],
+)
 # A new plan is made at 12, when job 0 is hidden: its planned start is that of the old plan.
 OLD_PLAN = trace_of(
-    (0, 4, 4, 1), (0, 3, 5, 1), (0, 2, 5, 2), (0, 3, 4, 1),
+    (0, 4, 4, 1),
+    (0, 3, 5, 1),
+    (0, 2, 5, 2),
+    (0, 3, 4, 1),
     outages=[(21, 22, 1), (13, 18, 1), (0, 12, 3)],
-)  # fmt: skip
+)
 
 
 @given(small_traces(jobs=12, outages=True), st.sampled_from(PLANNERS))
@@ -154,9 +169,17 @@ def test_plans(trace, policy):
 QUEUES = "multiqueue(speculation=0, bounds=(3,))", "easy-speculative(speculation=0)"
 # At 7 the policy sees as many jobs as it left waiting at 6, but job 3 in place of job 7.
 SWAPPED = trace_of(
-    (0, 1, 1, 1), (0, 5, 6, 6), (0, 1, 7, 4), (0, 4, 7, 1), (0, 2, 7, 4), (0, 2, 7, 7),
-    (0, 2, 5, 4), (0, 5, 2, 2), processors=5, outages=[(0, 2, 5), (6, 7, 1), (8, 10, 1)],
-)  # fmt: skip
+    (0, 1, 1, 1),
+    (0, 5, 6, 6),
+    (0, 1, 7, 4),
+    (0, 4, 7, 1),
+    (0, 2, 7, 4),
+    (0, 2, 7, 7),
+    (0, 2, 5, 4),
+    (0, 5, 2, 2),
+    processors=5,
+    outages=[(0, 2, 5), (6, 7, 1), (8, 10, 1)],
+)
 
 
 @given(small_traces(jobs=12, outages=True), st.sampled_from(QUEUES))

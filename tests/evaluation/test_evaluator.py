@@ -106,7 +106,10 @@ def test_failed_runs(jobs):
     idle = bfenv.Policy(name="idle", decide=lambda cluster, jobs, memory: None)
     rows = run([idle, "easy"], "lublin:jobs=50", 2, jobs=jobs)
     assert [(row.policy, row.seed, row.ok) for row in rows] == [
-        ("idle", 0, False), ("easy", 0, True), ("idle", 1, False), ("easy", 1, True),
-    ]  # fmt: skip
+        ("idle", 0, False),
+        ("easy", 0, True),
+        ("idle", 1, False),
+        ("easy", 1, True),
+    ]
     text = "idle leaves 50 jobs waiting forever, the first is job 0"
     assert {row.error for row in rows} == {text, ""}

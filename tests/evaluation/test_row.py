@@ -118,8 +118,11 @@ def test_fields():
     """The fields of a file are attributes."""
     row = record.Row.from_json(FILE.encode(), "one.json")
     assert (row.policy, row.workload, row.seed, row.jobs) == (
-        "easy(order=sjf)", "lublin-32-0.8", 0, 200,
-    )  # fmt: skip
+        "easy(order=sjf)",
+        "lublin-32-0.8",
+        0,
+        200,
+    )
     assert row.ok and row.code is None and row.load is None
     assert row.metrics["mean_wait"] == 5779.075
     assert row.classes["long wide"] == VALUES["classes"]["long wide"]

@@ -13,11 +13,23 @@ from bfenv.knowledge.user_history import NAMES, WAIT
 from tests.knowledge.expression_texts import texts
 
 FUNCTIONS = {
-    ops.NEGATE: np.negative, ops.LOG: np.log, ops.EXP: np.exp, ops.SQRT: np.sqrt, ops.ABS: np.abs,
-    ops.ADD: np.add, ops.SUBTRACT: np.subtract, ops.MULTIPLY: np.multiply, ops.DIVIDE: np.divide,
-    ops.POWER: np.power, ops.MIN: np.minimum, ops.MAX: np.maximum, ops.LESS: np.less,
-    ops.LESS_EQUAL: np.less_equal, ops.GREATER: np.greater, ops.GREATER_EQUAL: np.greater_equal,
-}  # fmt: skip
+    ops.NEGATE: np.negative,
+    ops.LOG: np.log,
+    ops.EXP: np.exp,
+    ops.SQRT: np.sqrt,
+    ops.ABS: np.abs,
+    ops.ADD: np.add,
+    ops.SUBTRACT: np.subtract,
+    ops.MULTIPLY: np.multiply,
+    ops.DIVIDE: np.divide,
+    ops.POWER: np.power,
+    ops.MIN: np.minimum,
+    ops.MAX: np.maximum,
+    ops.LESS: np.less,
+    ops.LESS_EQUAL: np.less_equal,
+    ops.GREATER: np.greater,
+    ops.GREATER_EQUAL: np.greater_equal,
+}
 WAITS = np.array([0.0, 1.0, 59.0, 3600.0, 3601.0, 1e5, 1e7])
 
 

@@ -13,12 +13,13 @@ def rows_of(**policies):
     """One row of two workloads for each policy; its values are times the number of the workload."""
     names = ("mean_bounded_slowdown", "area_weighted_response", "packing_efficiency")
     return [
-        with_metrics(row(policy, f"w{n}", 0, 1.0), **{
-            name: n * value for name, value in zip(names, values, strict=True)
-        })
+        with_metrics(
+            row(policy, f"w{n}", 0, 1.0),
+            **{name: n * value for name, value in zip(names, values, strict=True)},
+        )
         for n in (1, 2)
         for policy, values in policies.items()
-    ]  # fmt: skip
+    ]
 
 
 def places(rows, metric):

@@ -222,9 +222,15 @@ def replan(jobs, processors, keys, event_order="standard", idle=True):
 
 
 def random_search(
-    jobs, processors, draw, iterations, event_order="standard", keys=by_arrival, weights=(1, 1),
+    jobs,
+    processors,
+    draw,
+    iterations,
+    event_order="standard",
+    keys=by_arrival,
+    weights=(1, 1),
     choice="uniform",
-):  # fmt: skip
+):
     """`draw()` gives the random number that chooses the next job."""
     scheduler = RandomSearch(jobs, processors, draw, iterations, event_order, keys, weights, choice)
     return simulate(jobs, processors, scheduler, event_order)

@@ -98,8 +98,20 @@ class Alongside:
 class Simulation:
     """One run; `order` and `belief` are functions of a job's quantities."""
 
-    def __init__(self, jobs, processors, order, *, guard=None, scale="corrected_easy", belief=None,
-                 trial=0, above=0, reservations=1, runs_on=False):  # fmt: skip
+    def __init__(
+        self,
+        jobs,
+        processors,
+        order,
+        *,
+        guard=None,
+        scale="corrected_easy",
+        belief=None,
+        trial=0,
+        above=0,
+        reservations=1,
+        runs_on=False,
+    ):
         self.jobs, self.processors, self.order = jobs, processors, order
         self.guard, self.scale, self.belief = guard, scale, belief
         self.trial, self.above = trial, above
@@ -148,9 +160,16 @@ class Simulation:
 
     def known(self, job):
         return quantities(
-            job, self.now, self.jobs, self.processors, self.ended, self.queue, self.runs,
-            self.tried, self.age_limit,
-        )  # fmt: skip
+            job,
+            self.now,
+            self.jobs,
+            self.processors,
+            self.ended,
+            self.queue,
+            self.runs,
+            self.tried,
+            self.age_limit,
+        )
 
     def free(self):
         return self.processors - sum(self.jobs[job]["size"] for job in self.runs)

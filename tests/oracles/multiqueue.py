@@ -253,8 +253,14 @@ class Scheduler:
 
 
 def multiqueue(
-    jobs, processors, bounds=(1000, 10000), speculation=180, tried_above=1000, sizes=None,
-    key=None, flag=None,
-):  # fmt: skip
+    jobs,
+    processors,
+    bounds=(1000, 10000),
+    speculation=180,
+    tried_above=1000,
+    sizes=None,
+    key=None,
+    flag=None,
+):
     """Schedule by multiple-queue backfilling; no bounds is a single queue."""
     return Scheduler(jobs, processors, bounds, speculation, tried_above, sizes, key, flag).run()

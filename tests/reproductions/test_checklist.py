@@ -50,10 +50,15 @@ def test_workload(name):
 def test_metrics():
     """Every metric has a number, of a schedule with priorities, reservations and guarantees."""
     trace = bfenv.make_trace(
-        [0, 0, 1, 2, 3, 30], [3, 2, 4, 1, 2, 1], [60, 30, 20, 40, 9, 5], 4,
-        estimate=[90, 60, 20, 80, 30, 2000], priority=[0, 1, 0, 1, 0, 0],
-        requested_start=[0, 0, 0, 0, 50, 0], user=[0, 1, 0, 1, 0, 1],
-    )  # fmt: skip
+        [0, 0, 1, 2, 3, 30],
+        [3, 2, 4, 1, 2, 1],
+        [60, 30, 20, 40, 9, 5],
+        4,
+        estimate=[90, 60, 20, 80, 30, 2000],
+        priority=[0, 1, 0, 1, 0, 0],
+        requested_start=[0, 0, 0, 0, 50, 0],
+        user=[0, 1, 0, 1, 0, 1],
+    )
     schedule, other = (bfenv.simulate(trace, name) for name in ("conservative", "multiqueue"))
     found = summarize(schedule, other)["metrics"]
     for name in METRICS:

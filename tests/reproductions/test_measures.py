@@ -29,9 +29,8 @@ def schedule(trace, start, **records):
 def test_time_stolen_from_a_head_adds_up():
     """Tsafrir 2010, Figure 6: three wild backfills move job 3 from 6 to 10, so 4 are stolen."""
     trace = bfenv.make_trace(
-        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], [6, 4, 1, 4, 3, 2], 2,
-        estimate=[12, 8, 2, 8, 6, 4],
-    )  # fmt: skip
+        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], [6, 4, 1, 4, 3, 2], 2, estimate=[12, 8, 2, 8, 6, 4]
+    )
     found = bfenv.simulate(trace, "easy")
     assert found.start.tolist() == [0, 0, 10, 4, 6, 8]
     assert MEASURES["stolen-from-head"](found) == 4

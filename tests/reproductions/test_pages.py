@@ -82,9 +82,14 @@ def test_printed_values_are_drawn_beside_ours(made_up):
 def test_numbers():
     """Only the digits that carry meaning."""
     for one, digits, text in (
-        (None, 2, "–"), (3.14159, 2, "3.14"), (0.0123, 2, "0.012"), (12345.6, 2, "12,346"),
-        (1234.5, 0, "1,234"), ("2_0<", 2, "2_0<"), (0.0, 2, "0.00"),
-    ):  # fmt: skip
+        (None, 2, "–"),
+        (3.14159, 2, "3.14"),
+        (0.0123, 2, "0.012"),
+        (12345.6, 2, "12,346"),
+        (1234.5, 0, "1,234"),
+        ("2_0<", 2, "2_0<"),
+        (0.0, 2, "0.00"),
+    ):
         assert number(one, digits) == text
 
 

@@ -25,9 +25,12 @@ def judged(monkeypatch):
 
 @pytest.mark.parametrize(
     "theirs, agree, differ, options",
-    [(100, (100, 110, 90.91), (111, 90.9), {}), (0.3, (0.26,), (0.24,), {}),
-     (4, (4,), (4.2,), {"exact": True})],
-)  # fmt: skip
+    [
+        (100, (100, 110, 90.91), (111, 90.9), {}),
+        (0.3, (0.26,), (0.24,), {}),
+        (4, (4,), (4.2,), {"exact": True}),
+    ],
+)
 def test_numbers_agree_within_a_band_or_rounding(judged, theirs, agree, differ, options):
     """Within 10 % either way round, or as near as one decimal can say; exact items have no band."""
     for ours in (*agree, *differ):

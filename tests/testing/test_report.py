@@ -376,8 +376,9 @@ def test_check_policy():
     with pytest.raises(bfenv.PolicyError) as caught:
         check_policy(peek_at_the_caller)
     assert [line.split(": ")[1] for line in str(caught.value).splitlines()] == [
-        "failure", "peeking",
-    ]  # fmt: skip
+        "failure",
+        "peeking",
+    ]
 
 
 def test_own_trace():

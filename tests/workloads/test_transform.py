@@ -38,9 +38,14 @@ def test_submit_times_are_rounded_to_the_nearest_second():
 def test_only_submit_times_and_what_hangs_on_them_change():
     before = trace(
         [0, 10, 30, 100],
-        estimate=[50, 60, 70, 80], user=[0, 1, -1, 0], priority=[0, 0, 3, 0],
-        requested_start=[0, 15, 20, 400], time_of_day=7, name="log", header=("Note: x",),
-    )  # fmt: skip
+        estimate=[50, 60, 70, 80],
+        user=[0, 1, -1, 0],
+        priority=[0, 0, 3, 0],
+        requested_start=[0, 15, 20, 400],
+        time_of_day=7,
+        name="log",
+        header=("Note: x",),
+    )
     after = tr.with_load(before, before.offered_load / 2)
     assert after.jobs.requested_start.tolist() == [0, 25, 60, 500]
     assert after.name == "log@0.5"
@@ -306,10 +311,16 @@ def test_parameter_without_its_step():
 
 @pytest.mark.parametrize(
     "function",
-    [tr.transformed, tr.at_once, lambda one: tr.with_load(one, 0.9), lambda one: tr.windows(one, 2),
-     lambda one: tr.shaken(one, 9, seed=1), lambda one: tr.split_range(one, "test"),
-     lambda one: tr.with_arrival_rate(one, 2)],
-)  # fmt: skip
+    [
+        tr.transformed,
+        tr.at_once,
+        lambda one: tr.with_load(one, 0.9),
+        lambda one: tr.windows(one, 2),
+        lambda one: tr.shaken(one, 9, seed=1),
+        lambda one: tr.split_range(one, "test"),
+        lambda one: tr.with_arrival_rate(one, 2),
+    ],
+)
 def test_name_instead_of_a_trace(function):
     """A name is refused with the call that makes a trace of it."""
     with refused(bfenv.WorkloadError, "load_workload('lublin')"):

@@ -97,9 +97,13 @@ def test_salted():
     """The copy has other times, runtimes and users, no records, and depends on the salt alone."""
     trace = bfenv.load_workload("lublin:jobs=300", seed=3)
     trace = bfenv.make_trace(
-        trace.jobs.submit, trace.jobs.size, trace.runtime, trace.processors,
-        estimate=trace.jobs.estimate, user=np.arange(300) % 7,
-    )  # fmt: skip
+        trace.jobs.submit,
+        trace.jobs.size,
+        trace.runtime,
+        trace.processors,
+        estimate=trace.jobs.estimate,
+        user=np.arange(300) % 7,
+    )
     one, same, other = (ev.salted(trace, salt, 0) for salt in (5, 5, 6))
     assert one.hash == same.hash != other.hash
     assert sorted(one.jobs.size) == sorted(trace.jobs.size) and one.records is None

@@ -87,9 +87,7 @@ def test_waiting(tmp_path, command):
     """What is waited for before any row is made is named."""
     texts = []
     run_suite(TINY, ["fcfs"], players=[command], out=tmp_path, limits=QUICK, waiting=texts.append)
-    assert texts == [
-        "preparing fcfs", f"preparing {command}", "preparing traces", "compiling fcfs",
-    ]  # fmt: skip
+    assert texts == ["preparing fcfs", f"preparing {command}", "preparing traces", "compiling fcfs"]
 
 
 def test_changed_rows(tmp_path, command):

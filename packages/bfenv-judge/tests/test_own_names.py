@@ -35,10 +35,21 @@ IMITATIONS = [
 ]  # fmt: skip
 UNICODE = ["ｅａｓｙ", "eаsy", "easy\u200b", "ℓos", "eaſy", "e\u0301asy", "\u202eysae"]
 OTHERS = [
-    "mine:easy", "mine:smallest_first(order=easy)", "./easy", "/opt/easy", "python easy.py",
-    "easiest", "my-easy", "easy2", "los2", "two-los",
-    "bfenv-for-beginners:LOST", "agents/mine", "easy-sjf-mine", "fcfs.py",
-]  # fmt: skip
+    "mine:easy",
+    "mine:smallest_first(order=easy)",
+    "./easy",
+    "/opt/easy",
+    "python easy.py",
+    "easiest",
+    "my-easy",
+    "easy2",
+    "los2",
+    "two-los",
+    "bfenv-for-beginners:LOST",
+    "agents/mine",
+    "easy-sjf-mine",
+    "fcfs.py",
+]
 
 
 def test_own_names_read_differently():

@@ -67,8 +67,13 @@ def test_an_honest_folder_holds(honest):
     """All rows are run again, with the same bytes."""
     verdicts = list(verify(honest))
     assert {one.check for one in verdicts if one.verdict == HOLDS} == {
-        "suite", "name", "workload", "schedule", "run again", "bounds",
-    }  # fmt: skip
+        "suite",
+        "name",
+        "workload",
+        "schedule",
+        "run again",
+        "bounds",
+    }
     assert sum(one.check == "run again" for one in verdicts) == 4
     assert all(one.verdict == HOLDS for one in verdicts)
 
@@ -340,9 +345,12 @@ def test_a_stranger_with_a_schedule(copy):
         shutil.move(copy / "schedules" / f"{path.stem}.npz", copy / "schedules" / f"{key}.npz")
     verdicts = [one for one in verify(copy) if one.row and one.row.code]
     assert {(one.check, one.verdict) for one in verdicts} == {
-        ("name", HOLDS), ("workload", HOLDS), ("schedule", HOLDS), ("run again", UNCHECKED),
+        ("name", HOLDS),
+        ("workload", HOLDS),
+        ("schedule", HOLDS),
+        ("run again", UNCHECKED),
         ("results", UNVERIFIED),
-    }  # fmt: skip
+    }
     result = CliRunner().invoke(app, ["leaderboard", "verify", str(copy)])
     assert result.exit_code == 3
     assert "results unverified: 2 rows of 4, such as nobody_has_this:policy on" in result.stdout

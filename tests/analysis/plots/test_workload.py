@@ -41,8 +41,10 @@ def test_panels():
     bars = shown["Most popular estimates"].patches
     assert [bar.get_width() for bar in bars] == [50, 25, 25]
     assert [tick.get_text() for tick in shown["Most popular estimates"].get_yticklabels()] == [
-        "1 h", "1 min", "2 min",
-    ]  # fmt: skip
+        "1 h",
+        "1 min",
+        "2 min",
+    ]
     heights = [bar.get_height() for bar in shown["Sizes"].patches]
     assert heights == [25, 25, 25, 0, 0, 25]  # 1, 2, 4; 3
     hours = [bar.get_height() for bar in shown["Arrivals by hour of the day"].patches]

@@ -25,9 +25,15 @@ def test_table(info):
     trace = bfenv.load_workload(WORKLOAD)
     top = summarize(trace)["popular"][0]
     for expected in (
-        "300 jobs", "256 processors", f"{trace.offered_load:.3f}", "75.0 % of the jobs",
-        "5.0 % of the jobs", "18 h", f"{100 * top['share']:.1f} %", trace.hash[:16],
-    ):  # fmt: skip
+        "300 jobs",
+        "256 processors",
+        f"{trace.offered_load:.3f}",
+        "75.0 % of the jobs",
+        "5.0 % of the jobs",
+        "18 h",
+        f"{100 * top['share']:.1f} %",
+        trace.hash[:16],
+    ):
         assert expected in text
 
 
@@ -39,11 +45,15 @@ def test_cleaning(info, tmp_path):
     status, text, _ = info(tmp_path / "log.swf", "--format", "markdown")
     assert status == 0
     for expected in (
-        "| dropped | 1 ran for 0 s, or no runtime |", "| changed | 1 no estimate |",
+        "| dropped | 1 ran for 0 s, or no runtime |",
+        "| changed | 1 no estimate |",
         "| 1 runtime cut to the estimate |",
-        "| span | 9 s, from 00:00 |", "33.3 % requested time", "33.3 % user",
-        "wait time, average CPU time", "| users | 1, 33.3 % of the jobs without |",
-    ):  # fmt: skip
+        "| span | 9 s, from 00:00 |",
+        "33.3 % requested time",
+        "33.3 % user",
+        "wait time, average CPU time",
+        "| users | 1, 33.3 % of the jobs without |",
+    ):
         assert expected in text, expected
 
 

@@ -75,8 +75,10 @@ def test_failures():
         for policy, seed, error in runs
     ]
     assert ranking.failures(rows) == [
-        "a on w, seed 0 and 2 other runs: no", "a on w, seed 3: late", "b on w, seed 0: no",
-    ]  # fmt: skip
+        "a on w, seed 0 and 2 other runs: no",
+        "a on w, seed 3: late",
+        "b on w, seed 0: no",
+    ]
 
 
 def test_shared_rank(rows, tmp_path):

@@ -379,9 +379,15 @@ def test_every_number_and_header_line_is_written_as_it_stood(tmp_path):
 @pytest.mark.parametrize("name", ["a.swf", "a.swf.gz"])
 def test_a_trace_without_a_log_is_written_and_read_as_the_same(tmp_path, name):
     trace = bfenv.make_trace(
-        [0, 3, 3, 400], [1, 4, 2, 4], [5, 6, 7, 8], 4,
-        estimate=[5, 60, 8, 8], user=[1, -1, 0, 1], time_of_day=80_000, name="two\nlines",
-    )  # fmt: skip
+        [0, 3, 3, 400],
+        [1, 4, 2, 4],
+        [5, 6, 7, 8],
+        4,
+        estimate=[5, 60, 8, 8],
+        user=[1, -1, 0, 1],
+        time_of_day=80_000,
+        name="two\nlines",
+    )
     copy = again(trace, tmp_path, name)
     assert copy.hash == trace.hash
     assert copy.name == "a" and "Note: two lines" in copy.header
@@ -495,8 +501,11 @@ def test_no_place_for_a_file(tmp_path):
     trace = bfenv.make_trace([0], [1], [5], 4)
     os.mkfifo(tmp_path / "pipe")
     for path in (
-        tmp_path / "nowhere" / "a.swf", tmp_path / ("x" * 300), tmp_path, tmp_path / "pipe",
-    ):  # fmt: skip
+        tmp_path / "nowhere" / "a.swf",
+        tmp_path / ("x" * 300),
+        tmp_path,
+        tmp_path / "pipe",
+    ):
         with refused(bfenv.BfenvError, path):
             bfenv.write_swf(trace, path)
     assert os.listdir(tmp_path) == ["pipe"]
@@ -535,10 +544,13 @@ LOGS = {  # processors, job lines, and what became of them
     "KTH-SP2-1996-2": (100, 28_489, {"no_runtime": 8, "clipped": 475}),
     "KTH-SP2-1996-2.1-cln": (100, 28_476, {"no_runtime": 8, "no_size": 1, "clipped": 475}),
     "LLNL-Atlas-2006-2.1-cln": (
-        9216, 43_778, {"no_runtime": 7_178, "clipped": 3_351, "no_estimate": 5_352},
+        9216,
+        43_778,
+        {"no_runtime": 7_178, "clipped": 3_351, "no_estimate": 5_352},
     ),
     "LLNL-Thunder-2007-1.1-cln": (
-        4008, 121_039,
+        4008,
+        121_039,
         {"no_submit": 1_190, "no_runtime": 6_236, "clipped": 1_101, "no_estimate": 80_197},
     ),
     "METACENTRUM-2009-2": (806, 103_656, {"no_runtime": 3_712, "no_estimate": 99_944}),
@@ -546,12 +558,14 @@ LOGS = {  # processors, job lines, and what became of them
     "SDSC-BLUE-2000-4.2-cln": (1152, 243_306, {"no_runtime": 10_770, "clipped": 23_434}),
     "SDSC-Par-1996-3.1-cln": (400, 32_135, {"no_runtime": 7, "no_estimate": 32_128}),
     "SDSC-SP2-1998-4.2-cln": (
-        128, 59_715, {"no_runtime": 5_681, "clipped": 4_134, "no_estimate": 35},
+        128,
+        59_715,
+        {"no_runtime": 5_681, "clipped": 4_134, "no_estimate": 35},
     ),
     "lublin_256_10k": (256, 10_000, {"no_estimate": 10_000}),
     "lublin_256_20k_est": (256, 20_000, {}),
     "lublin_256_new2": (256, 10_000, {"no_estimate": 10_000}),
-}  # fmt: skip
+}
 
 
 def log(name):

@@ -49,10 +49,12 @@ def test_longest_estimate_as_duration():
 def test_models_of_estimates():
     """Every model of estimates but the users' own is available, on the same runtimes."""
     parameters = {
-        "deterministic": {"factor": 3}, "uniform-zotkin": {"factor": 3},
-        "uniform-tsafrir": {"factor": 3}, "phi": {"exact_share": 0.2},
+        "deterministic": {"factor": 3},
+        "uniform-zotkin": {"factor": 3},
+        "uniform-tsafrir": {"factor": 3},
+        "phi": {"exact_share": 0.2},
         "tsafrir": {"emax_share": 0.4},
-    }  # fmt: skip
+    }
     own = lublin(estimates="exact", **SMALL)
     for model in MODELS:
         trace = lublin(estimates=model, **parameters.get(model, {}), **SMALL)

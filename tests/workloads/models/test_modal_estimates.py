@@ -167,10 +167,24 @@ def outside(runs, reference, reference_runs):
 
 @pytest.mark.parametrize(
     ("jobs", "values"),
-    [(227, 21), (300, 22), (500, 26), (1000, 35), (2000, 41), (5000, 59), (10_000, 90),
-     (20_000, 132), (28_476, 167), (50_000, 257), (70_000, 340), (100_000, 378),
-     (250_000, 565), (300_000, 565), (10_000_000, 565)],
-)  # fmt: skip
+    [
+        (227, 21),
+        (300, 22),
+        (500, 26),
+        (1000, 35),
+        (2000, 41),
+        (5000, 59),
+        (10_000, 90),
+        (20_000, 132),
+        (28_476, 167),
+        (50_000, 257),
+        (70_000, 340),
+        (100_000, 378),
+        (250_000, 565),
+        (300_000, 565),
+        (10_000_000, 565),
+    ],
+)
 def test_the_number_of_values_is_the_programs(jobs, values):
     assert estimates.number_of_values(jobs) == values
 
@@ -436,18 +450,21 @@ def test_bad_argument(argument, value, named):
 
 @settings(max_examples=30)
 @given(
-    st.integers(1, 60), st.floats(0.3, 1), st.sampled_from([None, 0.02, 0.2]),
-    st.integers(0, 2**32),
-)  # fmt: skip
+    st.integers(1, 60), st.floats(0.3, 1), st.sampled_from([None, 0.02, 0.2]), st.integers(0, 2**32)
+)
 def test_popular_values(popular_values, popular_share, emax_share, seed):
     """So many values serve that share of the jobs, to one job per value; emax has its own share."""
     assume(popular_values > 1 or emax_share is None)
     emax, jobs = 18 * HOUR, 5000
     runtime = np.ones(jobs, dtype=np.int64)
     estimate = estimates.tsafrir(
-        runtime, np.random.default_rng(seed), emax=emax, emax_share=emax_share,
-        popular_values=popular_values, popular_share=popular_share,
-    )  # fmt: skip
+        runtime,
+        np.random.default_rng(seed),
+        emax=emax,
+        emax_share=emax_share,
+        popular_values=popular_values,
+        popular_share=popular_share,
+    )
     counts = Counter(estimate.tolist())
     round_values = set(estimates.head_values(emax, max(popular_values, 20)).tolist())
     most = [n for _, n in counts.most_common(popular_values)]

@@ -55,9 +55,14 @@ def test_bound_too_high(gap):
 def test_forged_schedule(gap, jobs, tmp_path):
     """Starts that the machine does not allow are refused."""
     forged = bfenv.Schedule(
-        jobs, "offline", 0, jobs.jobs.submit, jobs.jobs.submit + jobs.runtime,
-        gap.offline.trial_start, gap.offline.trial_end,
-    )  # fmt: skip
+        jobs,
+        "offline",
+        0,
+        jobs.jobs.submit,
+        jobs.jobs.submit + jobs.runtime,
+        gap.offline.trial_start,
+        gap.offline.trial_end,
+    )
     save_gap(gap._replace(offline=forged), tmp_path / "gap.npz")
     with pytest.raises(BfenvError, match="processors in use"):
         check_gap(load_gap(tmp_path / "gap.npz", jobs))

@@ -62,11 +62,23 @@ def test_command() -> None:
     """
     base = SearchSettings((MODEL,), method="cma-es")
     changes: dict[str, Any] = {
-        "workloads": (MODEL + ",seed=4",), "loads": (None, 0.123456789), "split": "all",
-        "slice_jobs": 5, "shakes": 1, "shake_seconds": 7, "method": "gp", "options": "guard=2",
-        "starts": ("size",), "hidden": 2, "covariance": "diagonal", "population": 9, "cases": 4,
-        "tolerated_wait": 2.5, "objective": "penalized", "seed": 8,
-    }  # fmt: skip
+        "workloads": (MODEL + ",seed=4",),
+        "loads": (None, 0.123456789),
+        "split": "all",
+        "slice_jobs": 5,
+        "shakes": 1,
+        "shake_seconds": 7,
+        "method": "gp",
+        "options": "guard=2",
+        "starts": ("size",),
+        "hidden": 2,
+        "covariance": "diagonal",
+        "population": 9,
+        "cases": 4,
+        "tolerated_wait": 2.5,
+        "objective": "penalized",
+        "seed": 8,
+    }
     assert set(changes) == set(asdict(base))
     for name, value in changes.items():
         assert replace(base, **{name: value}).command(1) != base.command(1), name

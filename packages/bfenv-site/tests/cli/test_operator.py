@@ -49,10 +49,18 @@ def line(number, job, start):
     return "|".join(
         map(
             str,
-            (number, f"user{number % 9}", job.partition, *times, job.estimate // 60, "COMPLETED",
-             cores, f"cpu={cores},mem={memory}G,node={job.nodes},gres/gpu={gpus}"),
+            (
+                number,
+                f"user{number % 9}",
+                job.partition,
+                *times,
+                job.estimate // 60,
+                "COMPLETED",
+                cores,
+                f"cpu={cores},mem={memory}G,node={job.nodes},gres/gpu={gpus}",
+            ),
         )
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

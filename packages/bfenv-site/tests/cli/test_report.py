@@ -38,8 +38,9 @@ def test_names_of_users(run, site, tmp_path):
     who.write_text("user,7\n")
     status, _, err = run(*own, "--force")
     assert (status, err) == (
-        2, f"bfenv: {who}, line 1: expected kind,number,name like user,7,ann\n"
-    )  # fmt: skip
+        2,
+        f"bfenv: {who}, line 1: expected kind,number,name like user,7,ann\n",
+    )
 
 
 def test_a_site_that_runs_slurm(run, site, tmp_path):

@@ -24,8 +24,12 @@ def test_side_by_side(run, site, tmp_path):
     assert status == 0
     rows = json.loads(out)
     labels = [
-        "as is", "+10 % processors (70)", "48 processors (−25 %)", "estimates −30 %", "load 0.5",
-    ]  # fmt: skip
+        "as is",
+        "+10 % processors (70)",
+        "48 processors (−25 %)",
+        "estimates −30 %",
+        "load 0.5",
+    ]
     assert [(row["variant"], row["policy"]) for row in rows] == [
         (label, policy) for policy in ("easy", "fcfs") for label in labels
     ]
@@ -102,8 +106,9 @@ def test_in_words(run, site):
     options = ("--estimates", "-30%", "--estimates", "+50%", "--no-as-is")
     _, same, _ = run("report", "whatif", site, *options, "-f", "json")
     assert out == same and [row["variant"] for row in json.loads(out)] == [
-        "estimates −30 %", "estimates +50 %",
-    ]  # fmt: skip
+        "estimates −30 %",
+        "estimates +50 %",
+    ]
 
 
 def test_several_changes(run, site):

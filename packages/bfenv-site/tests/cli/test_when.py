@@ -102,9 +102,9 @@ def test_evaluate(run, monkeypatch):
     assert "month 1" in table or "month 2" in table
     assert "gradient boosting" in table and "80 % holds: the share" in table
     assert max(len(line) for line in table.splitlines() if line.startswith(" ")) <= 80
-    assert "--evaluate draws its own jobs and moments: it has no --size" in run(
-        *words, "--size", 4
-    )[2]  # fmt: skip
+    assert (
+        "--evaluate draws its own jobs and moments: it has no --size" in run(*words, "--size", 4)[2]
+    )
 
 
 @pytest.mark.parametrize(

@@ -124,9 +124,13 @@ def test_nothing_later_is_read():
     runtime = np.where(unfinished, LOG.jobs.estimate, LOG.runtime)
     assert (runtime != LOG.runtime)[submitted].any()
     other = bfenv.make_trace(
-        LOG.jobs.submit, np.where(submitted, LOG.jobs.size, 64), runtime, 64,
-        estimate=np.where(submitted, LOG.jobs.estimate, 10**6), user=LOG.jobs.user,
-    )  # fmt: skip
+        LOG.jobs.submit,
+        np.where(submitted, LOG.jobs.size, 64),
+        runtime,
+        64,
+        estimate=np.where(submitted, LOG.jobs.estimate, 10**6),
+        user=LOG.jobs.user,
+    )
     one, two = (bfenv_site.forecast_starts(log, at, futures=50, past=20) for log in (LOG, other))
     assert one.past > 20 and len(one.job) > 5 and same(one, two)
 
@@ -157,9 +161,13 @@ def test_correction():
     generator = np.random.default_rng(0)
     count, spread = 60, np.sort(generator.uniform(1e5, 2e5, 400))
     past = PastForecasts(
-        np.arange(count), np.arange(count), np.zeros(count, int), np.ones((count, 2), int),
-        *[np.repeat(quantiles_of(spread[None]), count, axis=0)] * 2, np.zeros((count, FEATURES)),
-    )  # fmt: skip
+        np.arange(count),
+        np.arange(count),
+        np.zeros(count, int),
+        np.ones((count, 2), int),
+        *[np.repeat(quantiles_of(spread[None]), count, axis=0)] * 2,
+        np.zeros((count, FEATURES)),
+    )
     start = (2 * np.quantile(spread, (np.arange(count) + 0.5) / count)).astype(int)
     samples, none, one = spread[None], np.zeros(1, int), np.ones((1, 2), int)
     found = corrected(samples, none, one, past, start, 10**7)
@@ -186,10 +194,13 @@ def test_expected_errors(monkeypatch, by_size):
     count, samples = 200, np.sort(generator.uniform(1e4, 2e4, (1, 300)))
     size = 2 ** generator.integers(0, 7, count)
     past = PastForecasts(
-        np.arange(count), np.arange(count), np.zeros(count, int),
+        np.arange(count),
+        np.arange(count),
+        np.zeros(count, int),
         np.column_stack([size, np.full(count, 3600)]),
-        *[np.repeat(quantiles_of(samples), count, axis=0)] * 2, np.zeros((count, FEATURES)),
-    )  # fmt: skip
+        *[np.repeat(quantiles_of(samples), count, axis=0)] * 2,
+        np.zeros((count, FEATURES)),
+    )
     longer = size if by_size else generator.permutation(size)
     start = (generator.choice(samples[0], count) * longer).astype(int)
     arguments = samples, np.zeros(1, int), np.array([[8, 3600]]), past, start, 10**9
@@ -211,11 +222,13 @@ def test_advice():
     count = 60
     submit = 100 * np.arange(count)
     trace = bfenv.make_trace(
-        np.append(submit, [5990, 5995]), np.append(np.full(count, 1), [2, 4]),
-        np.append(np.full(count, 60), [900, 900]), 4,
+        np.append(submit, [5990, 5995]),
+        np.append(np.full(count, 1), [2, 4]),
+        np.append(np.full(count, 60), [900, 900]),
+        4,
         estimate=np.append(np.full(count, 4000), [1000, 4000]),
         user=np.append(np.zeros(count, int), [1, 1]),
-    )  # fmt: skip
+    )
     forecaster = forecaster_at(trace, futures=100, past=0)
     (advice,) = [one for one in advise(forecaster, 2, 4000, 0) if one.size == 2][:1]
     assert advice.limit <= 1000 and advice.wait <= 60 < advice.before

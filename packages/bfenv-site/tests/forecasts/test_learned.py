@@ -42,9 +42,14 @@ def past_of(samples, moments=MOMENTS):
     moment = 600 + np.arange(moments)
     quantiles = np.tile(quantiles_of(samples), (moments, 1))
     return PastForecasts(
-        moment, moment, np.zeros(moments, int), np.ones((moments, 2), int), quantiles, quantiles,
+        moment,
+        moment,
+        np.zeros(moments, int),
+        np.ones((moments, 2), int),
+        quantiles,
+        quantiles,
         np.zeros((moments, FEATURES)),
-    )  # fmt: skip
+    )
 
 
 def mixture(trees, came, waited=0, past=None, points=(600, 900)):

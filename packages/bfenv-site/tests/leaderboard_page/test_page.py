@@ -93,8 +93,9 @@ def test_no_requests(page):
     assert not [
         tag for tag, attributes in parsed.tags if any(a.startswith("on") for a in attributes)
     ]
-    (policy,) = (a["content"] for tag, a in parsed.tags
-                 if a.get("http-equiv") == "Content-Security-Policy")  # fmt: skip
+    (policy,) = (
+        a["content"] for tag, a in parsed.tags if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
 

@@ -92,8 +92,10 @@ def test_highlight(opened):
         "arguments[0].scrollIntoView({behavior: 'instant', block: 'center'})", box
     )
     assert not box.is_selected()
-    marks = "return [...document.querySelectorAll(`.s[data-p='${arguments[0]}']`)].map(" \
-        "mark => [...mark.classList].filter(name => name.startsWith('k')).join())"  # fmt: skip
+    marks = (
+        "return [...document.querySelectorAll(`.s[data-p='${arguments[0]}']`)].map("
+        "mark => [...mark.classList].filter(name => name.startsWith('k')).join())"
+    )
     assert set(opened.execute_script(marks, 6)) == {""}
     box.click()
     assert set(opened.execute_script(marks, 6)) == {"k5"}

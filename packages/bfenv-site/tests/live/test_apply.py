@@ -75,10 +75,18 @@ class Fake:
     def submit(self, name, limit, **more):
         """Add a job, behind the others."""
         job = {
-            "user": "ann", "state": "PENDING", "size": 1, "limit": f"{limit}:00",
-            "submit": NOW + len(self.jobs), "start": "N/A", "priority": 1000 - len(self.jobs),
-            "reason": "Priority", "partition": "main", "nodes": "", "nice": 0,
-        }  # fmt: skip
+            "user": "ann",
+            "state": "PENDING",
+            "size": 1,
+            "limit": f"{limit}:00",
+            "submit": NOW + len(self.jobs),
+            "start": "N/A",
+            "priority": 1000 - len(self.jobs),
+            "reason": "Priority",
+            "partition": "main",
+            "nodes": "",
+            "nice": 0,
+        }
         self.jobs = {**self.jobs, name: {**job, **more}}
 
     def change(self, name, **more):
@@ -93,8 +101,11 @@ class Fake:
     @property
     def order(self):
         """The waiting jobs in Slurm's order."""
-        jobs = [(job["nice"] - job["priority"], name) for name, job in self.jobs.items()
-                if job["state"] == "PENDING"]  # fmt: skip
+        jobs = [
+            (job["nice"] - job["priority"], name)
+            for name, job in self.jobs.items()
+            if job["state"] == "PENDING"
+        ]
         return [name for _, name in sorted(jobs)]
 
     @property

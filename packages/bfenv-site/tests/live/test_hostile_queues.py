@@ -11,9 +11,13 @@ from bfenv_site.logs.selection import read_users
 
 NOON = 1767268800
 JOB = {
-    "job_id": 7, "job_state": ["PENDING"], "cpus": 1, "submit_time": NOON, "priority": 5,
+    "job_id": 7,
+    "job_state": ["PENDING"],
+    "cpus": 1,
+    "submit_time": NOON,
+    "priority": 5,
     "time_limit": 10,
-}  # fmt: skip
+}
 MANY = "9" * 5000
 INFINITY = float("inf")
 

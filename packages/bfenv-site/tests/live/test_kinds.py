@@ -49,9 +49,20 @@ def as_text(jobs, clock=True):
             (NOW - 600, "10:00" if clock else "INVALID") if one["nodes"] else ("N/A", "0:00")
         )
         fields = (
-            one["name"], "ann", one["state"], one["size"], one["limit"], NOW - 600, start, ran,
-            one["priority"], one["reason"], one["partition"], one["nodes"], 0,
-        )  # fmt: skip
+            one["name"],
+            "ann",
+            one["state"],
+            one["size"],
+            one["limit"],
+            NOW - 600,
+            start,
+            ran,
+            one["priority"],
+            one["reason"],
+            one["partition"],
+            one["nodes"],
+            0,
+        )
         lines.append("|".join(map(str, fields)))
     return "\n".join(lines)
 
@@ -70,12 +81,19 @@ def as_json(jobs, clock=True):
         if not endless and one["limit"][0].isdigit():
             limit = number(parse_duration(one["limit"]) // 60)
         entry = {
-            "job_id": int(array), "user_name": "ann", "job_state": [one["state"]],
-            "cpus": number(one["size"]), "time_limit": limit, "submit_time": number(NOW - 600),
-            "start_time": number(NOW - 600 if one["nodes"] else 0), "state_reason": one["reason"],
-            "priority": number(one["priority"]), "partition": one["partition"],
-            "nodes": one["nodes"], "nice": number(0),
-        }  # fmt: skip
+            "job_id": int(array),
+            "user_name": "ann",
+            "job_state": [one["state"]],
+            "cpus": number(one["size"]),
+            "time_limit": limit,
+            "submit_time": number(NOW - 600),
+            "start_time": number(NOW - 600 if one["nodes"] else 0),
+            "state_reason": one["reason"],
+            "priority": number(one["priority"]),
+            "partition": one["partition"],
+            "nodes": one["nodes"],
+            "nice": number(0),
+        }
         if rest.startswith("["):
             tasks, _, most = rest.strip("[]").partition("%")
             entry |= {"array_job_id": number(int(array)), "array_task_string": tasks}
@@ -415,25 +433,37 @@ WINDOWS = (
     "2026-02-02T04:40+00:00,2026-02-02T06:40+00:00\n2026-02-02T05:40+00:00,2026-02-02T08:40+00:00\n"
 )
 QUEUES = {
-    "I partition": ([runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
-                    ["c1|4|idle|cpu", "g1|4|allocated|gpu"]),
-    "I lost node": ([runs("1", "n1"), runs("2", "n2"), job("3")],
-                    ["n1|4|down*|cpu", "n2|4|allocated|cpu"]),
-    "I draining node": ([runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
-                        ["n1|4|draining|cpu", "n2|4|allocated|cpu"]),
-    "J reason": ([runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)],
-                 ["n1|4|allocated|cpu"]),
+    "I partition": (
+        [runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
+        ["c1|4|idle|cpu", "g1|4|allocated|gpu"],
+    ),
+    "I lost node": (
+        [runs("1", "n1"), runs("2", "n2"), job("3")],
+        ["n1|4|down*|cpu", "n2|4|allocated|cpu"],
+    ),
+    "I draining node": (
+        [runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
+        ["n1|4|draining|cpu", "n2|4|allocated|cpu"],
+    ),
+    "J reason": (
+        [runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)],
+        ["n1|4|allocated|cpu"],
+    ),
     "J reason out of date": (
         [runs("1", "n1"), job("2", reason="ReqNodeNotAvail, UnavailableNodes:n1")],
         ["n1|4|allocated|cpu"],
     ),
-    "J array throttle": ([runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
-                         ["n1|4|mixed|cpu"]),
+    "J array throttle": (
+        [runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
+        ["n1|4|mixed|cpu"],
+    ),
     "K no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], ["n1|4|allocated|cpu"]),
-    "M dependency": ([runs("1", "n1"), job("2", reason="Dependency"), job("3")],
-                     ["n1|4|allocated|cpu"]),
+    "M dependency": (
+        [runs("1", "n1"), job("2", reason="Dependency"), job("3")],
+        ["n1|4|allocated|cpu"],
+    ),
     "O outages": ([job("1", limit="3:00:00")], ["n1|4|idle|cpu"]),
-}  # fmt: skip
+}
 # Jobs of a log: number, submit, runtime, limit, and the job that they wait for
 LOGS = {
     "M dependency": [(1, 0, 3600, 3600, -1), (2, 0, 60, 600, 1)],
@@ -449,8 +479,10 @@ def left_out_text(counts):
 def forecast_cell(path, nodes, maintenance):
     """What `bfenv when` says of a queue: the plan by limits, and what is left out."""
     forecaster = forecaster_of_queue(path, sinfo=nodes, maintenance=maintenance, futures=20, at=NOW)
-    plan = ", ".join("never" if wait == np.inf else f"{wait:.0f} s" for wait in
-                     forecaster.waiting().plan.tolist())  # fmt: skip
+    plan = ", ".join(
+        "never" if wait == np.inf else f"{wait:.0f} s"
+        for wait in forecaster.waiting().plan.tolist()
+    )
     return plan + left_out_text(left_out(forecaster))
 
 

@@ -92,12 +92,17 @@ def test_text_and_json_agree(queue, tmp_path):
 @pytest.mark.parametrize(
     ("states", "runs"),
     [
-        (["COMPLETING"], True), (["TIMEOUT", "COMPLETING"], True), ("RUNNING", True),
-        (["RUNNING", "CONFIGURING"], True), (["CONFIGURING", "POWER_UP_NODE"], True),
-        (["PENDING", "COMPLETING"], True), (["PENDING", "REQUEUED"], False), ("PENDING", False),
+        (["COMPLETING"], True),
+        (["TIMEOUT", "COMPLETING"], True),
+        ("RUNNING", True),
+        (["RUNNING", "CONFIGURING"], True),
+        (["CONFIGURING", "POWER_UP_NODE"], True),
+        (["PENDING", "COMPLETING"], True),
+        (["PENDING", "REQUEUED"], False),
+        ("PENDING", False),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_states_of_json(states, runs, tmp_path):
     """A job has several states at once; what still has its nodes runs, whatever it is besides."""
     path, job = tmp_path / "queue.json", JSON["jobs"][0] | {"job_state": states}
@@ -117,12 +122,16 @@ def test_short_states(queue):
 @pytest.mark.parametrize(
     ("minutes", "limit"),
     [
-        (90, 5400), ({"set": True, "infinite": False, "number": 90}, 5400),
-        ({"set": False, "infinite": True, "number": 0}, UNLIMITED), (2**32 - 1, UNLIMITED),
-        ({"set": False, "infinite": False, "number": 0}, 0), (2**32 - 2, 0), (None, 0),
+        (90, 5400),
+        ({"set": True, "infinite": False, "number": 90}, 5400),
+        ({"set": False, "infinite": True, "number": 0}, UNLIMITED),
+        (2**32 - 1, UNLIMITED),
+        ({"set": False, "infinite": False, "number": 0}, 0),
+        (2**32 - 2, 0),
+        (None, 0),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_limits_of_json(minutes, limit, tmp_path):
     """Minutes, no limit, and a limit that is not said, in the forms of Slurm 21.08 to 25.05."""
     path = tmp_path / "queue.json"
@@ -146,8 +155,11 @@ def test_nodes(tmp_path):
     path = tmp_path / "nodes.txt"
     path.write_text(NODES)
     assert [(node.is_up, node.is_lost) for node in read_sinfo(path)] == [
-        (True, False), (True, False), (False, True), (False, True)
-    ]  # fmt: skip
+        (True, False),
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
     assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
 
 
@@ -164,18 +176,21 @@ NODES_OF_SCONTROL = {
 def _group(names, state, partition):
     """A group of nodes as sinfo --json prints it."""
     return {
-        "node": {"state": state}, "nodes": {"total": len(names), "nodes": names},
+        "node": {"state": state},
+        "nodes": {"total": len(names), "nodes": names},
         "cpus": {"total": 4 * len(names), "minimum": 4, "maximum": 4},
         "partition": {"name": partition},
-    }  # fmt: skip
+    }
 
 
 NODES_OF_SINFO = {
     "sinfo": [
-        _group(["n1"], ["ALLOCATED"], "main"), _group(["n2"], ["MIXED"], "main"),
-        _group(["n2"], ["MIXED"], "fat"), _group(["n3", "n4"], ["DOWN", "DRAIN"], "main"),
+        _group(["n1"], ["ALLOCATED"], "main"),
+        _group(["n2"], ["MIXED"], "main"),
+        _group(["n2"], ["MIXED"], "fat"),
+        _group(["n3", "n4"], ["DOWN", "DRAIN"], "main"),
     ]
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("content", [NODES_OF_SCONTROL, NODES_OF_SINFO], ids=["scontrol", "sinfo"])

@@ -47,10 +47,23 @@ def slurm(folder, priority):
 def submit(folder, limit, seconds=1, *options):
     """Submit a job on all nodes; its limit is in minutes."""
     subprocess.run(
-        ["sbatch", "-Q", "-N", str(NODES), "-t", str(limit), "-o", "/dev/null", "-D", str(folder),
-         *options, "--wrap", f"sleep {seconds}"],
+        [
+            "sbatch",
+            "-Q",
+            "-N",
+            str(NODES),
+            "-t",
+            str(limit),
+            "-o",
+            "/dev/null",
+            "-D",
+            str(folder),
+            *options,
+            "--wrap",
+            f"sleep {seconds}",
+        ],
         check=True,
-    )  # fmt: skip
+    )
 
 
 def waiting():
@@ -122,8 +135,10 @@ def test_it_gives_back_what_it_lifted_and_no_more(open_path):
         nobody = ["setpriv", "--reuid", "65534", "--clear-groups", *COMMAND, "--write"]
         refused = subprocess.run(
             [*nobody, "--cycles", "1", "--state", str(tmp_path / "nobody.json")],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert refused.returncode == 2 and "refuses a Nice below 0" in refused.stderr
 
         log = tmp_path / "log.jsonl"
@@ -140,5 +155,9 @@ def test_it_gives_back_what_it_lifted_and_no_more(open_path):
         command.send_signal(signal.SIGINT)
         assert command.wait(30) == 0
         assert {job: nice for job, (_, nice) in waiting().items()} == {
-            2: 0, 3: -50, 4: -70, 5: 0, 6: 0,
-        }  # fmt: skip
+            2: 0,
+            3: -50,
+            4: -70,
+            5: 0,
+            6: 0,
+        }

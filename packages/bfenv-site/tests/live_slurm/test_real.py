@@ -11,9 +11,17 @@ pytestmark = [
     pytest.mark.skipif(not is_installed(), reason="no real Slurm, or not root"),
 ]
 CHOSEN = (
-    "fifo_builtin", "fifo_same_backfill", "all_reservations", "one_reservation", "bf_window_10",
-    "bf_max_job_test_2", "bf_resolution_1", "prio_small", "partition_tier", "partition_apart",
-)  # fmt: skip
+    "fifo_builtin",
+    "fifo_same_backfill",
+    "all_reservations",
+    "one_reservation",
+    "bf_window_10",
+    "bf_max_job_test_2",
+    "bf_resolution_1",
+    "prio_small",
+    "partition_tier",
+    "partition_apart",
+)
 
 
 @pytest.mark.parametrize("name", CHOSEN)

@@ -233,11 +233,19 @@ numbers = st.one_of(
 def test_names_of_fields():
     """Each named index is that of its field."""
     expected = {
-        "JOB": "job number", "SUBMIT": "submit time", "WAIT": "wait time", "RUNTIME": "run time",
-        "ALLOCATED": "allocated processors", "REQUESTED": "requested processors",
-        "ESTIMATE": "requested time", "STATUS": "status", "USER": "user", "GROUP": "group",
-        "QUEUE": "queue", "PARTITION": "partition",
-    }  # fmt: skip
+        "JOB": "job number",
+        "SUBMIT": "submit time",
+        "WAIT": "wait time",
+        "RUNTIME": "run time",
+        "ALLOCATED": "allocated processors",
+        "REQUESTED": "requested processors",
+        "ESTIMATE": "requested time",
+        "STATUS": "status",
+        "USER": "user",
+        "GROUP": "group",
+        "QUEUE": "queue",
+        "PARTITION": "partition",
+    }
     assert len(FIELDS) == len(set(FIELDS)) == 18
     assert {name: FIELDS[getattr(records, name)] for name in expected} == expected
 

@@ -20,28 +20,56 @@ from tests.workloads.refusals import refused
 PLAIN = 4 * 120  # processor seconds of a plain job
 WORDS = ("Unknown", "None", "N/A", "NONE", "NULL", "-", "INVALID")
 DATES = (
-    "0", "1970-01-01", "1970-01-01T01:00:00", "1969-12-31T16:00:00", "0001-01-01T00:00:00",
-    "0000-00-00 00:00:00", "0000-00-00",
-)  # fmt: skip
+    "0",
+    "1970-01-01",
+    "1970-01-01T01:00:00",
+    "1969-12-31T16:00:00",
+    "0001-01-01T00:00:00",
+    "0000-00-00 00:00:00",
+    "0000-00-00",
+)
 UNLIMITED = (
-    "", "UNLIMITED", "unlimited", "INFINITE", "Partition_Limit", "NOT_SET", "-1", "0", "4294967295",
-)  # fmt: skip
+    "",
+    "UNLIMITED",
+    "unlimited",
+    "INFINITE",
+    "Partition_Limit",
+    "NOT_SET",
+    "-1",
+    "0",
+    "4294967295",
+)
 NO_START = {
     "sacct": ("", *WORDS, *DATES, "2020-01-01T00:00:00"),
     "sacct-json": (0, None, {"set": False, "number": 5}),
-    "pbs": (0, None, -1), "torque": (0, None), "lsf": (0,), "sge": (0, -1),
-    "xdmod": (0, "", "1970-01-01"), "xdmod-json": (0, None),
-    "csv": ("", *WORDS, *DATES, 0, "2020-01-01T00:00:00"), "parquet": (None, 0),
-}  # fmt: skip
+    "pbs": (0, None, -1),
+    "torque": (0, None),
+    "lsf": (0,),
+    "sge": (0, -1),
+    "xdmod": (0, "", "1970-01-01"),
+    "xdmod-json": (0, None),
+    "csv": ("", *WORDS, *DATES, 0, "2020-01-01T00:00:00"),
+    "parquet": (None, 0),
+}
 NO_LIMIT = {
     "sacct": (*UNLIMITED, *WORDS),
-    "sacct-json": (None, 0, 2**32 - 1, "Partition_Limit",
-                   {"set": True, "infinite": True, "number": 0}),
-    "pbs": (None, "UNLIMITED", "-1", "00:00:00"), "torque": (None, "0"), "lsf": (0, -1, 2**31 - 1),
-    "sge": (None, "INFINITY", 2**31 - 1), "xdmod": (*UNLIMITED, 0), "xdmod-json": (None, 0, -1),
-    "csv": (*UNLIMITED, *WORDS), "parquet": (None, 0, -1, 2**32 - 1),
+    "sacct-json": (
+        None,
+        0,
+        2**32 - 1,
+        "Partition_Limit",
+        {"set": True, "infinite": True, "number": 0},
+    ),
+    "pbs": (None, "UNLIMITED", "-1", "00:00:00"),
+    "torque": (None, "0"),
+    "lsf": (0, -1, 2**31 - 1),
+    "sge": (None, "INFINITY", 2**31 - 1),
+    "xdmod": (*UNLIMITED, 0),
+    "xdmod-json": (None, 0, -1),
+    "csv": (*UNLIMITED, *WORDS),
+    "parquet": (None, 0, -1, 2**32 - 1),
     "swf": (-1, 0, 2**31 - 1, 2**32 - 1),
-}  # fmt: skip
+}
 WITH_RUNTIMES = [form for form in FORMATS if form not in ("lsf", "sge")]
 WITH_ENDS = [form for form in FORMATS if form != "swf"]
 
@@ -56,8 +84,9 @@ def imported(folder, form, odd, **options):
     odd = odd if isinstance(odd, list) else [odd]
     trace = read(written(folder, form, [job(1), *odd, job(9)]), form, **options)
     assert trace.records[[0, -1]][:, [1, 2, 3, 7]].tolist() == [
-        [trace.records[0, 1], 60, 120, 4], [trace.records[0, 1] + 80, 60, 120, 4]
-    ]  # fmt: skip
+        [trace.records[0, 1], 60, 120, 4],
+        [trace.records[0, 1] + 80, 60, 120, 4],
+    ]
     counts = {why: getattr(trace.cleaning, why) for why in (*DROPPED, *CHANGED)}
     return trace, {why: count for why, count in counts.items() if count}
 

@@ -175,9 +175,7 @@ def test_more_than_the_machine(tmp_path):
     path.write_text("".join(lines))
     with pytest.warns(UserWarning, match="3 outages would take more processors than the machine"):
         found = load_outages(path, site(tmp_path))
-    assert found == (
-        Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3)
-    )  # fmt: skip
+    assert found == (Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3))
 
 
 def test_outages_of_the_whole_machine_are_united(tmp_path):
@@ -186,8 +184,11 @@ def test_outages_of_the_whole_machine_are_united(tmp_path):
     windows = [(0, 50, 4), (40, 60, 4), (50, 80, 1), (90, 99, 2), (90, 99, 2)]
     path.write_text("".join(f"{NOON + a},{NOON + b},{n}\n" for a, b, n in windows))
     assert load_outages(path, site(tmp_path)) == (
-        Outage(0, 60, 4), Outage(60, 80, 1), Outage(90, 99, 2), Outage(90, 99, 2)
-    )  # fmt: skip
+        Outage(0, 60, 4),
+        Outage(60, 80, 1),
+        Outage(90, 99, 2),
+        Outage(90, 99, 2),
+    )
 
 
 def test_option(tmp_path):

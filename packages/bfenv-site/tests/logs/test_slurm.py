@@ -20,10 +20,21 @@ COLUMNS = tuple(slurm.COMMAND.partition("-o ")[2].split(","))
 HEADER = "|".join(COLUMNS)
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 JOB = {
-    "JobID": "7", "User": "ann", "Group": "chem", "Partition": "batch", "QOS": "normal",
-    "Submit": NOON, "Eligible": NOON, "Start": NOON + 60, "End": NOON + 160, "ElapsedRaw": 100,
-    "TimelimitRaw": 5, "State": "COMPLETED", "AllocCPUS": 4, "NNodes": 1,
-}  # fmt: skip
+    "JobID": "7",
+    "User": "ann",
+    "Group": "chem",
+    "Partition": "batch",
+    "QOS": "normal",
+    "Submit": NOON,
+    "Eligible": NOON,
+    "Start": NOON + 60,
+    "End": NOON + 160,
+    "ElapsedRaw": 100,
+    "TimelimitRaw": 5,
+    "State": "COMPLETED",
+    "AllocCPUS": 4,
+    "NNodes": 1,
+}
 
 
 def line(**fields):

@@ -35,8 +35,11 @@ def test_kinds():
         Line("d", Interval(-5.0, NAN, NAN), "-5"),
     )
     assert re.findall('class="(ci [^"]+)"', text) == [
-        "ci better chosen", "ci worse", "ci unclear", "ci unclear",
-    ]  # fmt: skip
+        "ci better chosen",
+        "ci worse",
+        "ci unclear",
+        "ci unclear",
+    ]
     assert text.count('class="whisker"') == 3 and "nan" not in text
 
 

@@ -84,8 +84,11 @@ def test_what_if(site):
     variants = {"half": whatif.with_processors(trace, "-50%")}
     found = what_if(trace, variants, ["easy", "fcfs"])
     assert [(row.workload, row.policy) for row in found.rows] == [
-        ("as is", "easy"), ("half", "easy"), ("as is", "fcfs"), ("half", "fcfs"),
-    ]  # fmt: skip
+        ("as is", "easy"),
+        ("half", "easy"),
+        ("as is", "fcfs"),
+        ("half", "fcfs"),
+    ]
     small = variants["half"].trace
     expected = bfenv.metrics(bfenv.simulate(small, "fcfs"))
     assert found.rows[3].metrics == expected

@@ -16,9 +16,13 @@ from tests.conftest import small_traces
 from tests.linked_jobs import three_jobs
 
 TRACE = bfenv.make_trace(
-    [0, 5, 9], [4, 2, 8], [100, 50, 250], 10, estimate=[200, 60, 300],
+    [0, 5, 9],
+    [4, 2, 8],
+    [100, 50, 250],
+    10,
+    estimate=[200, 60, 300],
     outages=(Outage(10, 20, 10), Outage(30, 40, 6)),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

@@ -99,9 +99,14 @@ def write_conf(folder, case):
     count = case["nodes"]
     port = free_ports(count + 1)
     conf = CONF.format(
-        host=socket.gethostname(), port=port, folder=folder, nodes=count, first=port + 1,
-        last=port + count, cpus=case["processors"],
-    )  # fmt: skip
+        host=socket.gethostname(),
+        port=port,
+        folder=folder,
+        nodes=count,
+        first=port + 1,
+        last=port + count,
+        cpus=case["processors"],
+    )
     (folder / "slurm.conf").write_text("\n".join([conf, *case["conf"]]) + "\n")
 
 
@@ -125,10 +130,23 @@ def drive(folder):
         for submit, nodes, limit, runtime, *options in sorted(case["jobs"], key=lambda job: job[0]):
             time.sleep(max(0.0, begin + submit - time.time()))
             subprocess.run(
-                ["sbatch", "-Q", "-N", str(nodes), "-t", str(limit // 60), "-o", "/dev/null",
-                 "-D", str(folder), *options],
-                input=f"#!/bin/sh\nsleep {runtime}\n", text=True, check=True,
-            )  # fmt: skip
+                [
+                    "sbatch",
+                    "-Q",
+                    "-N",
+                    str(nodes),
+                    "-t",
+                    str(limit // 60),
+                    "-o",
+                    "/dev/null",
+                    "-D",
+                    str(folder),
+                    *options,
+                ],
+                input=f"#!/bin/sh\nsleep {runtime}\n",
+                text=True,
+                check=True,
+            )
         while _output("squeue", "-h", "-o", "%i"):
             time.sleep(30)
         time.sleep(60)  # until the accounting is written

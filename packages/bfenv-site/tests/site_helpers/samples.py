@@ -21,13 +21,16 @@ SGE = "\n".join(
     for fields in (
         # qname hostname group owner name number account priority submission start end failed exit
         ["all.q", "n1", "chem", "ann", "job", 7, "sge", 0, NOON, NOON + 60, NOON + 180, 0, 0]
-        + [0] * 18 + ["p", "d", "mpi", 16, 0, 1, 1, 0, "-l h_rt=600,h_vmem=1G", 0, "NONE", 0, 0, 0],
+        + [0] * 18
+        + ["p", "d", "mpi", 16, 0, 1, 1, 0, "-l h_rt=600,h_vmem=1G", 0, "NONE", 0, 0, 0],
         ["all.q", "n1", "chem", "bob", "arr", 8, "sge", 0, NOON + 5, NOON + 65, NOON + 95, 0, 1]
-        + [0] * 18 + ["p", "d", "NONE", 1, 3, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
+        + [0] * 18
+        + ["p", "d", "NONE", 1, 3, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
         ["all.q", "n1", "chem", "bob", "x", 9, "sge", 0, NOON + 6, 0, 0, 100, 0]
-        + [0] * 18 + ["p", "d", "NONE", 1, 0, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
+        + [0] * 18
+        + ["p", "d", "NONE", 1, 0, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
     )
-)  # fmt: skip
+)
 LSF = f'''# lsb.acct
 "JOB_NEW" "10.1" {NOON} 7 1000 0 4
 "JOB_FINISH" "10.1" {NOON + 180} 7 1000 33554438 4 {NOON} 0 0 {NOON + 60} "ann" "normal" "" "" \
@@ -86,8 +89,12 @@ def slurm_job(**changes):
         "allocation_nodes": 1,
         "state": {"current": ["COMPLETED"], "reason": "None"},
         "time": {
-            "submission": NOON, "eligible": NOON, "start": NOON + 60, "end": NOON + 180,
-            "elapsed": 120, "limit": number,
+            "submission": NOON,
+            "eligible": NOON,
+            "start": NOON + 60,
+            "end": NOON + 180,
+            "elapsed": 120,
+            "limit": number,
         },
         "tres": {
             "allocated": [
@@ -96,7 +103,7 @@ def slurm_job(**changes):
                 {"type": "gres", "name": "gpu", "count": 2},
             ]
         },
-    } | changes  # fmt: skip
+    } | changes
 
 
 OLD_JOB = slurm_job(  # 21.08: plain numbers, one state
@@ -104,9 +111,13 @@ OLD_JOB = slurm_job(  # 21.08: plain numbers, one state
     array={"job_id": 8, "task_id": 3},
     state={"current": "TIMEOUT"},
     time={
-        "submission": NOON + 5, "start": NOON + 60, "end": NOON + 90, "elapsed": 30, "limit": 1,
+        "submission": NOON + 5,
+        "start": NOON + 60,
+        "end": NOON + 90,
+        "elapsed": 30,
+        "limit": 1,
     },
-)  # fmt: skip
+)
 WAITING = slurm_job(
     job_id=10, state={"current": ["PENDING"]}, time={"submission": NOON + 7, "start": 0, "end": 0}
 )

@@ -9,18 +9,32 @@ from bfenv_site.logs.formats import read_log
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 MAPPING = {
-    "job": "id", "user": "who", "submit": "sub", "start": "on", "end": "off", "size": "n",
-    "estimate": "limit", "runtime": "ran",
-}  # fmt: skip
+    "job": "id",
+    "user": "who",
+    "submit": "sub",
+    "start": "on",
+    "end": "off",
+    "size": "n",
+    "estimate": "limit",
+    "runtime": "ran",
+}
 
 
 def job(number, **changes):
     """A job that waits 60 s and runs 120 s on four processors; None is what a log leaves out."""
     submit = NOON + 10 * number
     return {
-        "id": str(number), "user": "ann", "submit": submit, "start": submit + 60,
-        "end": submit + 180, "ran": None, "size": 4, "asked": None, "limit": 600, "name": "run",
-    } | changes  # fmt: skip
+        "id": str(number),
+        "user": "ann",
+        "submit": submit,
+        "start": submit + 60,
+        "end": submit + 180,
+        "ran": None,
+        "size": 4,
+        "asked": None,
+        "limit": 600,
+        "name": "run",
+    } | changes
 
 
 def sacct(jobs, delimiter="|"):
@@ -39,11 +53,14 @@ def sacct_json(jobs):
         limit = one["limit"] // 60 if one["limit"] == 600 else one["limit"]
         times = {"submission": one["submit"], "start": one["start"], "end": one["end"]}
         return {
-            "job_id": int(one["id"]), "user": one["user"], "name": one["name"],
-            "state": {"current": ["COMPLETED"]}, "required": {"CPUs": one["asked"]},
+            "job_id": int(one["id"]),
+            "user": one["user"],
+            "name": one["name"],
+            "state": {"current": ["COMPLETED"]},
+            "required": {"CPUs": one["asked"]},
             "time": times | {"elapsed": one["ran"], "limit": limit},
             "tres": {"allocated": [{"type": "cpu", "name": "", "count": one["size"]}]},
-        }  # fmt: skip
+        }
 
     return json.dumps({"jobs": list(map(record, jobs))}, ensure_ascii=False)
 
@@ -52,12 +69,17 @@ def pbs(jobs):
     lines = []
     for one in jobs:
         items = {
-            "user": one["user"], "jobname": one["name"], "queue": "q", "qtime": one["submit"],
-            "start": one["start"], "Resource_List.ncpus": one["asked"] or one["size"],
-            "Resource_List.walltime": one["limit"], "end": one["end"],
+            "user": one["user"],
+            "jobname": one["name"],
+            "queue": "q",
+            "qtime": one["submit"],
+            "start": one["start"],
+            "Resource_List.ncpus": one["asked"] or one["size"],
+            "Resource_List.walltime": one["limit"],
+            "end": one["end"],
             "resources_used.walltime": one["ran"],
             "exec_host": one["size"] and f"n1/0*{one['size']}",
-        }  # fmt: skip
+        }
         text = " ".join(f"{name}={value}" for name, value in items.items() if value is not None)
         lines.append(f"01/01/2026 12:00:00;{one.get('kind', 'E')};{one['id']};{text}\n")
     return "".join(lines)
@@ -102,9 +124,16 @@ def sge(jobs):
 
 
 XDMOD_COLUMNS = (
-    "Local Job Id", "Job Name", "User ID", "Submit Time (Timestamp)", "Start Time (Timestamp)",
-    "End Time (Timestamp)", "Wall Time", "Requested Wall Time", "Cores",
-)  # fmt: skip
+    "Local Job Id",
+    "Job Name",
+    "User ID",
+    "Submit Time (Timestamp)",
+    "Start Time (Timestamp)",
+    "End Time (Timestamp)",
+    "Wall Time",
+    "Requested Wall Time",
+    "Cores",
+)
 
 
 def xdmod_rows(jobs):
@@ -153,9 +182,17 @@ def swf(jobs):
 
 
 TEXTS = {
-    "sacct": sacct, "sacct-json": sacct_json, "pbs": pbs, "torque": torque, "lsf": lsf, "sge": sge,
-    "xdmod": xdmod, "xdmod-json": xdmod_json, "csv": table, "swf": swf,
-}  # fmt: skip
+    "sacct": sacct,
+    "sacct-json": sacct_json,
+    "pbs": pbs,
+    "torque": torque,
+    "lsf": lsf,
+    "sge": sge,
+    "xdmod": xdmod,
+    "xdmod-json": xdmod_json,
+    "csv": table,
+    "swf": swf,
+}
 FORMATS = (*TEXTS, "parquet")
 
 

@@ -282,9 +282,13 @@ def test_only_the_jobs_of_exclusive_partitions_have_nodes_for_themselves(conf):
     records = np.full((5, 18), -1.0)
     records[:, PARTITION_FIELD] = [1, 1, 2, 2, 1]
     trace = bfenv.make_trace(
-        [0, 1, 2, 3, 4], [1] * 5, [100, 50, 60, 30, 10], 4, records=records,
+        [0, 1, 2, 3, 4],
+        [1] * 5,
+        [100, 50, 60, 30, 10],
+        4,
+        records=records,
         header=("Partition: 1 p", "Partition: 2 q"),
-    )  # fmt: skip
+    )
     starts = bfenv.simulate(trace, f"slurm(conf='{path}', parameters='bf_interval=1')").start
     assert starts.tolist() == [0, 1, 2, 62, 51]
 
@@ -397,9 +401,11 @@ def test_nodes_without_cpus_are_named(conf):
     [
         ("OverSubscribe=FORCE:2", "OverSubscribe=FORCE:2 of a partition (line 2)"),
         ("Shared=YES", "OverSubscribe=YES of a partition (line 2)"),
-        ("OverSubscribe=FORCE:1", ""), ("OverSubscribe=NO", ""), ("Shared=EXCLUSIVE", ""),
+        ("OverSubscribe=FORCE:1", ""),
+        ("OverSubscribe=NO", ""),
+        ("Shared=EXCLUSIVE", ""),
     ],
-)  # fmt: skip
+)
 def test_jobs_that_share_processors_are_not_modelled(conf, setting, named):
     site = read_conf(conf(f"{FOUR}PartitionName=cpu Nodes=ALL {setting}\n"))
     assert site.unmodelled == ((named,) if named else ())

@@ -84,15 +84,28 @@ def sites(draw, priorities=True, fair_share=True):
     columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.requested_start)
     rows = list(zip(*(column.tolist() for column in columns), of_job, users, strict=True))
     meant = oracle.Settings(
-        7, 10, 1440 * 60, 500, 0, reserved, depth, 20,
-        every_cycle=False, whole=whole, builtin=builtin,
+        7,
+        10,
+        1440 * 60,
+        500,
+        0,
+        reserved,
+        depth,
+        20,
+        every_cycle=False,
+        whole=whole,
+        builtin=builtin,
         partitions=tuple((part.tier, part.nodes.tolist()) for part in parts),
         period=period if is_on else 0,
         priority=oracle.Multifactor(
-            weights, tuple(part.factor for part in parts), processors,
-            max_age, small, by_time,
+            weights,
+            tuple(part.factor for part in parts),
+            processors,
+            max_age,
+            small,
+            by_time,
         ),
-    )  # fmt: skip
+    )
     return trace, site, read_parameters(text)[0], rows, sizes, meant
 
 

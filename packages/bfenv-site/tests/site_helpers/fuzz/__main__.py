@@ -54,10 +54,14 @@ def attack(reader: str, options: argparse.Namespace) -> NoReturn:
             (corpus / str(number)).write_bytes(seed)
         words.write_text("".join(f'"{word}"\n' for word in vocabulary(reader)))
         arguments = [
-            f"-max_total_time={options.seconds}", f"-seed={options.seed}", f"-timeout={HANG}",
-            f"-max_len={LONGEST}", f"-rss_limit_mb={MEMORY}", f"-dict={words}",
+            f"-max_total_time={options.seconds}",
+            f"-seed={options.seed}",
+            f"-timeout={HANG}",
+            f"-max_len={LONGEST}",
+            f"-rss_limit_mb={MEMORY}",
+            f"-dict={words}",
             *(options.inputs or [str(corpus)]),
-        ]  # fmt: skip
+        ]
 
         def attempt(data: bytes) -> None:
             CLAIMS[reader](data)

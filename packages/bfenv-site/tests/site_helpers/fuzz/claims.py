@@ -19,8 +19,15 @@ from bfenv_site.logs.table import read_columns
 
 FOLDER = tempfile.TemporaryDirectory(prefix="bfenv-fuzz-")
 ZONES = ("UTC", "Europe/Prague", "America/St_Johns", "Pacific/Apia")
-MAP = {"submit": "sub", "size": "n", "runtime": "ran", "start": "on", "end": "off",
-       "estimate": "lim", "user": "who"}  # fmt: skip
+MAP = {
+    "submit": "sub",
+    "size": "n",
+    "runtime": "ran",
+    "start": "on",
+    "end": "off",
+    "estimate": "lim",
+    "user": "who",
+}
 
 
 def swf(data: bytes) -> bool:

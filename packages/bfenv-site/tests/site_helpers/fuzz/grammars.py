@@ -98,8 +98,8 @@ class Grammar:
     def tasks(self) -> str:
         first = self.random.randrange(5)
         return self.text(
-            f"{first}-{first + 9}", f"{first},7,9", f"{first}-20:5%2", f"{first}", "0-9%3",
-        )  # fmt: skip
+            f"{first}-{first + 9}", f"{first},7,9", f"{first}-20:5%2", f"{first}", "0-9%3"
+        )
 
     def lines(self, line: Callable[[], str], most: int = 12) -> str:
         """Some lines, of which a rare one is cut, doubled or blank."""
@@ -124,11 +124,20 @@ def squeue(g: Grammar) -> str:
             name += f"_[{g.tasks()}]"
         start = g.number(NOON - 9999, NOON) if runs else g.text("N/A")
         fields = [
-            g.text(name), g.text("ann", "bob"), state, g.number(1, 8), g.clock(),
-            g.number(NOON - 99999, NOON), start, g.clock(), g.number(1, 4000),
+            g.text(name),
+            g.text("ann", "bob"),
+            state,
+            g.number(1, 8),
+            g.clock(),
+            g.number(NOON - 99999, NOON),
+            start,
+            g.clock(),
+            g.number(1, 4000),
             g.text("Priority", "Resources", "None", "Dependency", "(ReqNodeNotAvail, n[1-2])"),
-            g.text("main", "fat", "main,fat"), g.nodes() if runs else "", g.number(-100, 100),
-        ]  # fmt: skip
+            g.text("main", "fat", "main,fat"),
+            g.nodes() if runs else "",
+            g.number(-100, 100),
+        ]
         return "|".join(fields)
 
     return g.lines(line)
@@ -145,17 +154,22 @@ def squeue_json(g: Grammar) -> str:
         found = {
             "job_id": g.integer(1, 9999),
             "job_state": g.value(states),
-            "cpus": g.wrapped(1, 8), "user_name": g.value("ann"), "time_limit": g.wrapped(1, 9999),
+            "cpus": g.wrapped(1, 8),
+            "user_name": g.value("ann"),
+            "time_limit": g.wrapped(1, 9999),
             "submit_time": g.wrapped(NOON - 99999, NOON),
             "start_time": g.wrapped(NOON - 9999, NOON),
-            "priority": g.wrapped(1, 4000), "state_reason": g.value("Priority"),
-            "partition": g.value("main"), "nodes": g.value(g.nodes() if runs else ""),
-            "nice": g.integer(-9, 9), "hold": g.value(False),
+            "priority": g.wrapped(1, 4000),
+            "state_reason": g.value("Priority"),
+            "partition": g.value("main"),
+            "nodes": g.value(g.nodes() if runs else ""),
+            "nice": g.integer(-9, 9),
+            "hold": g.value(False),
             "array_job_id": g.wrapped(1, 99) if is_array else g.value({"set": True, "number": 0}),
             "array_task_id": g.value({"set": False, "number": 0}),
             "array_task_string": g.value(g.tasks()) if is_array and not runs else g.value(""),
             "array_max_tasks": g.wrapped(0, 5),
-        }  # fmt: skip
+        }
         for name in list(found):
             if g.odd():
                 del found[name]
@@ -171,9 +185,11 @@ def sinfo(g: Grammar) -> str:
 
     def line() -> str:
         fields = [
-            g.text(f"n{g.random.randint(1, 9)}"), g.number(1, 64), g.text(*states),
+            g.text(f"n{g.random.randint(1, 9)}"),
+            g.number(1, 64),
+            g.text(*states),
             g.text("main", "fat", "main*"),
-        ]  # fmt: skip
+        ]
         return "|".join(fields)
 
     return g.lines(line)
@@ -224,10 +240,15 @@ def table(g: Grammar) -> str:
         times = [str(submit), f"{submit}.5", f"2026-01-{g.random.randint(1, 28):02} 12:00:00"]
         return ",".join(
             [
-                g.text(*times), g.number(1, 8), g.number(1, 3600), g.text(str(start)),
-                g.text(str(start + 60)), g.text("3600", "1:00:00"), g.text("ann", '"b, c"'),
+                g.text(*times),
+                g.number(1, 8),
+                g.number(1, 3600),
+                g.text(str(start)),
+                g.text(str(start + 60)),
+                g.text("3600", "1:00:00"),
+                g.text("ann", '"b, c"'),
             ]
-        )  # fmt: skip
+        )
 
     return "sub,n,ran,on,off,lim,who\n" + g.lines(line)
 
@@ -244,26 +265,48 @@ def sacct_json(g: Grammar) -> str:
             {"type": g.value("node"), "count": g.integer(1, 2)},
         ]
         return {
-            "job_id": g.integer(1, 9999), "user": g.value("ann"), "group": g.value("g"),
-            "partition": g.value("main"), "qos": g.value("normal"), "cluster": g.value("c"),
+            "job_id": g.integer(1, 9999),
+            "user": g.value("ann"),
+            "group": g.value("g"),
+            "partition": g.value("main"),
+            "qos": g.value("normal"),
+            "cluster": g.value("c"),
             "state": g.value({"current": g.value(g.one_of(("COMPLETED", ["TIMEOUT"])))}),
-            "time": g.value({
-                "submission": g.value(submit), "eligible": g.value(submit), "start": g.value(start),
-                "end": g.value(end), "elapsed": g.value(end - start), "limit": g.wrapped(1, 9999),
-            }),
+            "time": g.value(
+                {
+                    "submission": g.value(submit),
+                    "eligible": g.value(submit),
+                    "start": g.value(start),
+                    "end": g.value(end),
+                    "elapsed": g.value(end - start),
+                    "limit": g.wrapped(1, 9999),
+                }
+            ),
             "tres": g.value({"allocated": g.value(tres), "requested": g.value(tres)}),
-            "nodes": g.value(g.nodes()), "array": g.value({"job_id": g.integer(0, 3)}),
-        }  # fmt: skip
+            "nodes": g.value(g.nodes()),
+            "array": g.value({"job_id": g.integer(0, 3)}),
+        }
 
     return json.dumps({"jobs": g.value([job() for _ in range(g.random.randint(1, 8))])})
 
 
 XDMOD = (
-    "Local Job Id", "Resource", "User ID", "Principal Investigator ID", "Quality of Service",
-    "Submit Time (Timestamp)", "Start Time (Timestamp)", "End Time (Timestamp)",
-    "Eligible Time (Timestamp)", "Nodes", "Cores", "GPUs", "Wall Time", "Requested Wall Time",
+    "Local Job Id",
+    "Resource",
+    "User ID",
+    "Principal Investigator ID",
+    "Quality of Service",
+    "Submit Time (Timestamp)",
+    "Start Time (Timestamp)",
+    "End Time (Timestamp)",
+    "Eligible Time (Timestamp)",
+    "Nodes",
+    "Cores",
+    "GPUs",
+    "Wall Time",
+    "Requested Wall Time",
     "Queue",
-)  # fmt: skip
+)
 
 
 def _xdmod_row(g: Grammar) -> list[str]:
@@ -271,11 +314,22 @@ def _xdmod_row(g: Grammar) -> list[str]:
     start = submit + g.random.randrange(9999)
     ran = g.random.randrange(1, 9999)
     return [
-        g.text("7", "8[3]"), g.text("fat"), g.number(1, 99), g.number(1, 9), g.text("normal"),
-        g.text(str(submit)), g.text(str(start)), g.text(str(start + ran)), g.text(str(submit)),
-        g.number(1, 4), g.number(1, 8), g.number(0, 2), g.text(str(ran)), g.number(60, 9999),
+        g.text("7", "8[3]"),
+        g.text("fat"),
+        g.number(1, 99),
+        g.number(1, 9),
+        g.text("normal"),
+        g.text(str(submit)),
+        g.text(str(start)),
+        g.text(str(start + ran)),
+        g.text(str(submit)),
+        g.number(1, 4),
+        g.number(1, 8),
+        g.number(0, 2),
+        g.text(str(ran)),
+        g.number(60, 9999),
         g.text("gpu", "cpu"),
-    ]  # fmt: skip
+    ]
 
 
 def xdmod(g: Grammar) -> str:
@@ -313,9 +367,14 @@ def events(g: Grammar) -> str:
     def line() -> str:
         begin = g.when()
         fields = [
-            g.text("Node"), g.text("n1", "n2"), g.text(str(begin)), g.text(str(begin + 999), "0"),
-            g.text("DOWN"), g.text("cpu=4,mem=1G"), g.text("broken", "a|b"),
-        ]  # fmt: skip
+            g.text("Node"),
+            g.text("n1", "n2"),
+            g.text(str(begin)),
+            g.text(str(begin + 999), "0"),
+            g.text("DOWN"),
+            g.text("cpu=4,mem=1G"),
+            g.text("broken", "a|b"),
+        ]
         return "|".join(fields)
 
     return "Event|NodeName|TimeStart|TimeEnd|State|TRES|Reason\n" + g.lines(line, 5)
