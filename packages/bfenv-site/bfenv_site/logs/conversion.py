@@ -24,6 +24,7 @@ from bfenv.core.text import counted
 from bfenv.workloads.logs import records as swf
 from bfenv.workloads.logs.markers import node_names
 from bfenv.workloads.logs.times import Number, find_zone, rounded, time_of_day
+from bfenv_site.logs.dependencies import waited_for
 from bfenv_site.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
 
 FEW_PARTITIONS = 8  # whose own use a message lists
@@ -31,9 +32,6 @@ TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines
 NOT_READ = rn.Record()
 # An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
 ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
-# What waits for the ends of jobs; "after" alone waits for their starts, "singleton" for a name.
-AFTER = re.compile(r"after(ok|any|notok|corr|burstbuffer):([0-9_*+:]+)")
-JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+)?")
 TASK = re.compile(r"([^\[\]_]+)(?:\[[0-9]+\]|_[0-9]+)(.*)")
 
 
@@ -162,7 +160,7 @@ def convert(
     runs = sel.select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(reading, runs, processors)
-    records = _records(runs)
+    records = _records(path, runs)
     origin = rounded(runs[0].submit)
     own = records[:, swf.ESTIMATE].astype(np.int64)
     records[:, swf.ESTIMATE] = fill_estimates(runs, own, limits)
@@ -341,7 +339,7 @@ def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
         yield f"Clusters: {' '.join(clusters)}"
 
 
-def _records(runs: Sequence[rn.Run]) -> np.ndarray:
+def _records(path: str | os.PathLike[str], runs: Sequence[rn.Run]) -> np.ndarray:
     """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1.
 
     Submit time, start and runtime are each rounded once, so no rounding adds to another.
@@ -363,33 +361,14 @@ def _records(runs: Sequence[rn.Run]) -> np.ndarray:
     records[:, swf.QUEUE] = rn.number_names([run.queue for run in runs])
     records[:, swf.PARTITION] = rn.number_names([run.partition for run in runs])
     if any(run.after for run in runs):
-        places = _waited_for(runs)
+        places, unfollowed = waited_for(runs)
+        if unfollowed:
+            wait = counted(unfollowed, "job waits", "jobs wait")
+            warnings.warn(
+                f"{path}: {wait} for the start of another job, or for jobs of the same name "
+                "(after, singleton), which is not followed",
+                stacklevel=4,
+            )
         records[places >= 0, swf.PRECEDING] = places[places >= 0] + 1
         records[places >= 0, THINK] = 0
     return records
-
-
-def _waited_for(runs: Sequence[rn.Run]) -> np.ndarray:
-    """Return the run that each waits for, (n,) int64 places: the last to end; -1 for none.
-
-    The end of a job counts, however it ended. An array counts with all of its tasks.
-    """
-    by_job: dict[str, list[int]] = {}
-    found = np.full(len(runs), -1)
-    for place, run in enumerate(runs):  # by submit time
-        before = [i for job in job_ids(run.after) for i in by_job.get(job, ()) if run.after]
-        if before:
-            found[place] = max(before, key=lambda i: runs[i].start + runs[i].runtime)
-        for name in {run.job, run.job.partition("_")[0]}:
-            by_job.setdefault(name, []).append(place)
-    return found
-
-
-def job_ids(text: str) -> list[str]:
-    """Return the jobs that a job waits for to end: "7" and "8" of "afterok:7:8_*,after:9"."""
-    if not text:
-        return []
-    kinds = AFTER.findall(text)
-    if not kinds:
-        return JOB_ID.findall(text) if re.fullmatch(r"[0-9_*+:;,\s]+", text) else []
-    return [job for _, jobs in kinds for job in JOB_ID.findall(jobs)]

@@ -394,8 +394,12 @@ def test_names_with_the_delimiter_in_them_ask_for_another_one(tmp_path):
         ("afterok:1", 3600),
         ("afterany:1(unfulfilled)", 3600),
         ("afterok:1:2,afterany:77", 3600),
-        ("after:1", 9),
-        ("singleton", 9),
+        ("afterok:2,afternotok:1_*(fulfilled)", 3600),
+        ("AFTEROK:1_[1-4,7]", 3600),
+        ("1 2", 3600),
+        ("afterany:2+1", 65),  # the second part of job 2
+        ("afterok:1?afterany:2", 65),  # one suffices
+        ("afterok:77", 9),
         ("", 9),
     ],
 )
@@ -412,3 +416,32 @@ def test_dependencies_of_a_dump_are_followed(text, start, tmp_path):
     path.write_text(head + "\n".join("|".join(map(str, row)) for row in rows))
     trace = read_sacct(path, processors=8)
     assert bfenv.simulate(trace, "easy").start.tolist() == [0, 5, start]
+
+
+@pytest.mark.parametrize("text", ["after:1", "after:1+10", "singleton", "singleton,afterok:2"])
+def test_dependencies_that_are_not_followed_are_counted(text, tmp_path):
+    """A job that waits for a start, or for a name, starts at once, and a warning says so."""
+    path, begin = tmp_path / "dump.txt", 1_600_000_000
+    head = "JobID|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|Dependency\n"
+    row = f"{{}}|{begin}|{begin}|{begin + 600}|600|60|COMPLETED|2|{{}}\n"
+    path.write_text(head + row.format(1, "") + row.format(3, text))
+    with pytest.warns(
+        UserWarning, match="1 job waits for the start of another job, or for jobs of"
+    ):
+        trace = read_sacct(path, processors=8)
+    assert bfenv.simulate(trace, "easy").start.tolist() == [0, 0]
+
+
+def test_a_task_waits_for_the_task_of_its_number(tmp_path):
+    """With aftercorr; with afterok, each task waits for all tasks of the other array."""
+    path, begin = tmp_path / "dump.txt", 1_600_000_000
+    head = "JobID|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|Dependency\n"
+    rows = [
+        f"1_1|{begin}|{begin}|{begin + 100}|100|60|COMPLETED|1|",
+        f"1_2|{begin}|{begin}|{begin + 900}|900|60|COMPLETED|1|",
+        *(f"{job}|{begin}|{begin + 900}|{begin + 960}|60|60|COMPLETED|1|{text}" for job, text in
+          (("5_1", "aftercorr:1"), ("5_2", "aftercorr:1"), ("6_1", "afterok:1"))),
+    ]  # fmt: skip
+    path.write_text(head + "\n".join(rows))
+    trace = read_sacct(path, processors=8)
+    assert bfenv.simulate(trace, "easy").start.tolist() == [0, 0, 100, 900, 900]
