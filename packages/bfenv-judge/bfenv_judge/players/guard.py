@@ -10,6 +10,7 @@ On Linux every process that the player starts remains a descendant of the guard,
 """
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -60,23 +61,38 @@ def main() -> None:
 
 
 def why(order: dict[str, Any], error: BaseException) -> str:
-    """Say why a program does not start; if it is there, its interpreter is not."""
-    if not isinstance(error, FileNotFoundError):
-        return str(error)
-    for folder in ("", *os.environ.get("PATH", "").split(os.pathsep)):
-        path = os.path.join(folder, order["command"][0])
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                first = file.readline(256)
-            if first.startswith(b"#!"):
-                name = first[2:].rstrip(b"\n").decode(errors="replace")
-                if name.endswith("\r"):
-                    return (
-                        f"its first line ends in CR LF, so there is no interpreter {name!r}; save "
-                        "it with LF at the ends of lines"
-                    )
-                return f"the interpreter of its first line, {name.strip()}, is not there"
+    """Say why a program does not start: if it is there, by its first line."""
+    first = first_line(order["command"][0])
+    name = first[2:].rstrip(b"\n").decode(errors="replace")
+    if first.startswith(b"#!") and name.endswith("\r"):
+        return (
+            f"its first line ends in CR LF, so there is no interpreter {name!r}; save it with LF "
+            "at the ends of lines"
+        )
+    if isinstance(error, FileNotFoundError) and first.startswith(b"#!"):
+        return f"the interpreter of its first line, {name.strip()}, is not there"
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        if first.startswith(b"\xef\xbb\xbf"):
+            return "it begins with a byte order mark, so its first line names no interpreter"
+        return "it is no program of this machine, and its first line names no interpreter (#!)"
     return str(error)
+
+
+def first_line(program: str) -> bytes:
+    """Return the first bytes of a program's file, up to the end of a line; b"" if it is not there.
+
+    A name without a slash is looked for on PATH.
+    """
+    folders = [""] if os.sep in program else os.environ.get("PATH", "").split(os.pathsep)
+    for folder in folders:
+        path = os.path.join(folder, program)
+        if os.path.isfile(path):
+            try:
+                with open(path, "rb") as file:
+                    return file.readline(256)
+            except OSError:  # it may be run, and not be read
+                return b""
+    return b""
 
 
 def become_player(order: dict[str, Any], guard: int) -> None:
@@ -94,6 +110,9 @@ def become_player(order: dict[str, Any], guard: int) -> None:
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
+    first = first_line(order["command"][0])
+    if first.startswith(b"#!") and first.endswith(b"\r\n"):
+        raise FileNotFoundError  # env, or an interpreter with options, would have it in a word
     os.execvpe(order["command"][0], order["command"], order["environment"])
 
 

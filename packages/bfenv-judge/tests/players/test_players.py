@@ -165,7 +165,11 @@ def test_step_before_reset():
     ("first", "error"),
     [
         (f"#!{sys.executable}\r", "its first line ends in CR LF, so there is no interpreter"),
+        (f"#!{sys.executable} -u\r", "its first line ends in CR LF, so there is no interpreter"),
+        ("#!/usr/bin/env python3\r", "its first line ends in CR LF, so there is no interpreter"),
         ("#!/no/such/python", "the interpreter of its first line, /no/such/python, is not there"),
+        (f"\ufeff#!{sys.executable}", "it begins with a byte order mark, so its first line"),
+        ("import os", "it is no program of this machine, and its first line names no interpreter"),
     ],
 )
 def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
@@ -175,3 +179,20 @@ def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
     path.chmod(0o755)
     with pytest.raises(PlayerError, match=error):
         bfenv.simulate(TRACE, player_policy([str(path)], "mine", QUICK))
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("./gone.py", "player './gone.py': no such program"),
+        ("./folder", "player './folder': it is a folder"),
+        ("./closed.py", r"it may not be run; allow that with chmod \+x ./closed.py"),
+    ],
+)
+def test_a_command_that_names_no_program(name, error, tmp_path, monkeypatch):
+    """The message says whether there is nothing, a folder, or a file that may not be run."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "closed.py").write_text("#!/bin/sh\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(bfenv.BfenvError, match=error):
+        check_command(name)
