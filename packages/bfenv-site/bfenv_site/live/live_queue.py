@@ -94,7 +94,8 @@ def forecaster_of_queue(
     if sinfo is not None:
         processors = sum(node.size for node in up)
         if not processors:
-            raise BfenvError(f"{sinfo}: no node takes jobs")
+            what = "no node takes jobs" if nodes else "no node in it"
+            raise BfenvError(f"{sinfo}: {what}")
     elif processors is None:
         if trace is None:
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")

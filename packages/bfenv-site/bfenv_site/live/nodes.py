@@ -13,7 +13,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.text import shown
 from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv_site.defaults import SINFO
-from bfenv_site.live.squeue import Entry, Snapshot, whole_number
+from bfenv_site.live.squeue import ERROR, Entry, Snapshot, whole_number
 from bfenv_site.slurm.conf import expand_names
 
 # Words of a node's state: with what runs on them, such nodes are lost; or they run what they have
@@ -76,7 +76,10 @@ def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
         if fields == [""] or fields[1:2] == ["CPUS"]:  # a header
             continue
         if len(fields) != 4:
-            raise WorkloadError(f"{where}, line {number}: not four fields; print it with {SINFO}")
+            what = f"not four fields; print it with {SINFO}"
+            if ERROR.match(line):
+                what = f"says {shown(line.strip())}: Slurm did not answer"
+            raise WorkloadError(f"{where}, line {number}: {what}")
         rows.append((f"{where}, line {number}", *fields))
     return _nodes(rows)
 

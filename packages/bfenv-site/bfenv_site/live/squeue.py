@@ -14,13 +14,14 @@ import bfenv_site.live.reasons as rs
 from bfenv.core.durations import MINUTE, parse_duration
 from bfenv.core.errors import WorkloadError
 from bfenv.core.names import LARGEST
-from bfenv.core.text import shown
+from bfenv.core.text import counted, shown
 from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv.workloads.logs.times import LATEST
 from bfenv_site.defaults import SQUEUE
 from bfenv_site.forecasts.known import UNLIMITED
 
 FIELDS = 13  # of a line of squeue
+ERROR = re.compile(r"\w+: error: |slurm_\w+ error: ")  # begins a message of Slurm's commands
 RUNS = {"RUNNING", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 WAITS = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", rs.SUSPENDED}
 ENDS = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE"}
@@ -188,7 +189,12 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     fields = [field.strip() for field in line.split("|")]
     where = f"{path}, line {number}"
     if len(fields) != FIELDS:
-        raise WorkloadError(f"{where}: {len(fields)} fields, not {FIELDS}; print it with {SQUEUE}")
+        what = (
+            f"says {shown(line.strip())}: Slurm did not answer"
+            if ERROR.match(line)
+            else (f"{counted(len(fields), 'field')}, not {FIELDS}; print it with {SQUEUE}")
+        )
+        raise WorkloadError(f"{where}: {what}")
     name, user, state, size, limit, submit, start, ran, priority, reason, partition, nodes, nice = (
         fields
     )

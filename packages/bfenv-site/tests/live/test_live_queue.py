@@ -271,6 +271,11 @@ def test_history(queue, site, tmp_path):
         (("|4|1:00:00|", "|9|1:00:00|"), {}, "running jobs use 13 processors of a machine that"),
         (("1767226000", "2026-01-01T00:06:40"), {}, "has no time zone; set SLURM_TIME_FORMAT=%s"),
         (("|90|Priority", "|90"), {}, "line 4: 12 fields, not 13; print it with SLURM_TIME"),
+        (
+            ("11|ann", "slurm_load_jobs error: Unable to"),
+            {},
+            "line 1: says 'slurm_load_jobs error: ",
+        ),
         (("|100|None", "|high|None"), {}, "'high' is not a whole number"),
         (("", ""), {"processors": None}, "how large is the machine"),
         (("", ""), {"history": "lublin:jobs=50"}, "does not say when it began"),
