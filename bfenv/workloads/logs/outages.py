@@ -1,6 +1,7 @@
 """Outages: found in a log, kept in the header of SWF, and in words."""
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -20,14 +21,22 @@ def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[O
     """Return the outages in the header of an SWF file.
 
     Lines like "Outage: BEGIN END PROCESSORS" count, with times in the file's seconds. The trace
-    begins at `origin` of these. An outage of more than the machine's processors takes all.
+    begins at `origin` of these. An outage of more than the machine's processors takes all. Outages
+    that take more at a time take all then, and a warning says so.
     """
     outages = []
     for match in filter(None, map(LABEL.match, header)):
         begin, end, out = (int(text) for text in match.groups())
         if end > max(begin, origin) and out:
             outages.append(Outage(max(begin - origin, 0), end - origin, min(out, processors)))
-    return united_outages(outages, processors)[0]
+    united, cut = united_outages(outages, processors)
+    if cut:
+        warnings.warn(
+            f"{cut:,} outages in the header take more processors than the machine has at a time; "
+            "it is out of service as a whole then",
+            stacklevel=3,
+        )
+    return united
 
 
 def united_outages(outages: Iterable[Outage], processors: int) -> tuple[tuple[Outage, ...], int]:

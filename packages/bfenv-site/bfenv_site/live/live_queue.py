@@ -150,6 +150,14 @@ def forecaster_of_queue(
         for begin, end, size in windows
         if end - past.origin > now + 1
     )
+    if over := len(windows) - len(outages):
+        notes.append(f"left out, because over by then: {counted(over, 'maintenance window')}")
+    outages, cut = united_outages(outages, processors)
+    if cut:
+        notes.append(
+            f"{counted(cut, 'maintenance window')} would take more processors than the machine has "
+            "at a time; it is out of service as a whole then"
+        )
     all_requests = np.concatenate([past.requests, requests], axis=1)[:, order]
     cluster = cluster_at(
         now,
@@ -158,7 +166,7 @@ def forecaster_of_queue(
         np.append(past.requests[SUBMIT] + past.runtime, np.full(len(start), -1))[order],
         processors,
     )
-    known = what_is_known(cluster, Jobs(*all_requests), united_outages(outages, processors)[0])
+    known = what_is_known(cluster, Jobs(*all_requests), outages)
 
     def follow(competitor: Competitor) -> Policy:
         jobs = [live[job] for job in known.machine.job.tolist()]

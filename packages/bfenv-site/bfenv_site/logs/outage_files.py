@@ -16,6 +16,8 @@ from bfenv.workloads.logs.text import join_lines, numbered_lines
 from bfenv.workloads.logs.times import LOCAL_TIME, find_zone, read_integer, read_time, rounded
 from bfenv_site.logs.tres import sizes_of
 
+EVENT_COLUMNS = ("NodeName", "TimeStart", "TimeEnd", "TRES")
+EVENTS = f"sacctmgr -P show event format={','.join(EVENT_COLUMNS)} Start=2026-01-01"
 OPEN = 2**62  # end of an event without one
 WHOLE = -1  # processors of an outage of the whole machine
 LEFT_OUT = {
@@ -36,7 +38,8 @@ def load_outages(
     """Read the outages of a trace's machine from a file.
 
     Each line is "begin,end" or "begin,end,processors", without processors for the whole machine.
-    A first line that begins with "begin" or "start" has column names. Or the file is what Slurm
+    A first line that begins with "begin" or "start" has column names; lines that begin with "#" are
+    comments. Or the file is what Slurm
     prints of its nodes' events:
 
         sacctmgr -P show event format=NodeName,TimeStart,TimeEnd,TRES Start=2026-01-01
@@ -55,7 +58,7 @@ def load_outages(
 
     * `path`: the file.
     * `trace`: a trace whose log has a date. Parts of outages before its first submission are left
-      out.
+      out, with a warning.
     * `timezone`: Time zone of times that have no offset. Default: the time zone of the log.
     * `resource`: what a processor is, of those of `read_sacct` that TRES has.
     """
@@ -68,6 +71,11 @@ def load_outages(
     lines = list(numbered_lines(path)[0])
     names = [name.strip().lower() for name in lines[0][1].split("|")]
     is_slurm = {"timestart", "timeend", "tres"} <= set(names)
+    if not is_slurm and "timestart" in names:
+        missing = ", ".join(name for name in EVENT_COLUMNS if name.lower() not in names)
+        raise WorkloadError(
+            f"{path}: the first line has no column {missing}; print it with {EVENTS}"
+        )
     found: list[Event] = []
     lines = lines[1:] if is_slurm or NAMES.match(lines[0][1]) else lines
     if is_slurm:  # users write the reasons
@@ -77,6 +85,8 @@ def load_outages(
 
         lines = list(join_lines(iter(lines), is_whole, is_whole, Counter()))
     for number, line in lines:
+        if line.startswith("#") and not is_slurm:
+            continue
         try:
             if is_slurm:
                 node, first, end, out = _event(line, names, zone, resource)
@@ -103,12 +113,20 @@ def load_outages(
             f"{path}: no outage lies within the log, {_day(zero)} to {_day(date_at(trace, last))}"
         )
     united, cut = united_outages(outages, trace.processors)
+    said = []
+    if early := sum(end <= 0 for _, _, end, _ in found):
+        said.append(f"{counted(early, 'outage')} before the log's first submission left out")
+    if begun := sum(first < 0 < end for _, first, end, _ in found) * (not is_slurm):
+        said.append(f"{counted(begun, 'outage')} cut at the log's first submission")
+    if larger := sum(out > trace.processors for _, _, end, out in found if end > 0):
+        said.append(f"{counted(larger, 'outage')} cut to the machine's processors")
     if cut:
-        warnings.warn(
-            f"{path}: {counted(cut, 'outage')} would take more processors than the machine has at "
-            "a time; it is out of service as a whole then",
-            stacklevel=2,
+        said.append(
+            f"{counted(cut, 'outage')} would take more processors than the machine has at a time; "
+            "it is out of service as a whole then"
         )
+    if said:
+        warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=2)
     return united
 
 
@@ -131,7 +149,7 @@ def windows_of(
     """
     found = []
     for number, line in numbered_lines(path)[0]:
-        if number == 1 and NAMES.match(line):
+        if (number == 1 and NAMES.match(line)) or line.startswith("#"):
             continue
         words = [word.strip() for word in line.split(",")][:2]
         if zone is None and any(LOCAL_TIME.fullmatch(word) for word in words):
@@ -206,6 +224,7 @@ def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
     words = [word.strip() for word in line.split(",")]
     if len(words) > 3:
         raise ValueError
+    words = words[:2] if words[2:] == [""] else words
     first, last = (rounded(read_time(word, zone)[0]) for word in words[:2])
     out = read_integer(words[2]) if len(words) > 2 else WHOLE
     if out is None or out == 0 or (out < 0 and len(words) > 2):

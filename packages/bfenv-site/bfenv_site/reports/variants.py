@@ -228,7 +228,9 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     outages = load_outages(path, trace)
     notes = [f"outage {text}" for text in outage_texts(trace, outages)]
     united, cut = united_outages({*trace.outages, *outages}, trace.processors)
-    if any(
+    if set(united) == set(united_outages(trace.outages, trace.processors)[0]):
+        notes.append("they lie within the outages of the log, so nothing changes")
+    elif any(
         one.begin < other.end and other.begin < one.end
         for one in outages
         for other in trace.outages

@@ -340,6 +340,19 @@ def test_maintenance_windows_are_announced(ask, tmp_path):
     assert (forecast.samples[1] >= begin).all()
 
 
+def test_windows_that_are_over_or_take_too_much_are_named(ask, tmp_path):
+    path = tmp_path / "windows.txt"
+    path.write_text(
+        "2026-02-01T04:40Z,2026-02-01T08:40Z\n"
+        "2026-02-02T04:40Z,2026-02-02T08:40Z,6\n2026-02-02T04:40Z,2026-02-02T08:40Z,6\n"
+    )
+    forecaster = ask([job("1", limit="3:00:00")], ["n1|idle", "n2|idle"], maintenance=path, at=NOW)
+    assert forecaster.waiting().plan.tolist() == [6 * HOUR]
+    notes = " ".join(forecaster.notes)
+    assert "left out, because over by then: 1 maintenance window" in notes
+    assert "2 maintenance windows would take more processors than the machine has" in notes
+
+
 # Limits and clocks ------------------------------------------------------------------------------
 
 

@@ -64,7 +64,8 @@ def test_file(tmp_path):
         "begin,end,processors\n2026-01-01T11:00:00,2026-01-01T12:10:00\n"
         f"{NOON + 1000},{NOON + 2000},9\n{NOON + 3000},{NOON + 3001},2\n{NOON - 9},{NOON - 5},1\n"
     )
-    found = load_outages(path, site(tmp_path))
+    with pytest.warns(UserWarning, match="1 outage before .*; 1 outage cut at .*; 1 outage cut to"):
+        found = load_outages(path, site(tmp_path))
     assert found == (Outage(0, 600, 4), Outage(1000, 2000, 4), Outage(3000, 3001, 2))
 
 
@@ -176,6 +177,37 @@ def test_more_than_the_machine(tmp_path):
     with pytest.warns(UserWarning, match="3 outages would take more processors than the machine"):
         found = load_outages(path, site(tmp_path))
     assert found == (Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3))
+
+
+def test_what_lies_before_the_log_is_said(tmp_path):
+    """A window before the first submission is left out; one that reaches into the log is cut."""
+    path = tmp_path / "down.csv"
+    path.write_text(
+        "# begin, end\n"
+        f"{NOON - 900},{NOON - 600}\n{NOON - 60},{NOON + 60},\n{NOON + 90},{NOON + 99},400\n"
+    )
+    with pytest.warns(UserWarning) as warned:
+        assert load_outages(path, site(tmp_path)) == (Outage(0, 60, 4), Outage(90, 99, 4))
+    (warning,) = warned
+    assert "1 outage before the log's first submission left out; 1 outage cut" in str(
+        warning.message
+    )
+
+
+def test_events_without_a_column(tmp_path):
+    """The column that is missing is named, and the command that prints it."""
+    path = tmp_path / "events.txt"
+    path.write_text("NodeName|TimeStart|TimeEnd|State|Reason\nn1|2026-01-01T12:00:10|Unknown||x\n")
+    with refused(WorkloadError, "no column TRES; print it with sacctmgr -P show event format="):
+        load_outages(path, site(tmp_path))
+
+
+def test_outages_of_the_header_that_take_too_much(tmp_path):
+    """Two outages of 3 of 4 processors take all where they overlap, and a warning says so."""
+    header = ["; Outage: 90 120 3", "; Outage: 100 130 3"]
+    with pytest.warns(UserWarning, match="2 outages in the header take more processors than"):
+        trace = site(tmp_path, [0, 0, 0], header=header)
+    assert trace.outages == (Outage(90, 100, 3), Outage(100, 120, 4), Outage(120, 130, 3))
 
 
 def test_outages_of_the_whole_machine_are_united(tmp_path):
