@@ -116,9 +116,10 @@ def load_outages(
     said = []
     if early := sum(end <= 0 for _, _, end, _ in found):
         said.append(f"{counted(early, 'outage')} before the log's first submission left out")
-    if begun := sum(first < 0 < end for _, first, end, _ in found) * (not is_slurm):
+    windows = [] if is_slurm else found
+    if begun := sum(first < 0 < end for _, first, end, _ in windows):
         said.append(f"{counted(begun, 'outage')} cut at the log's first submission")
-    if larger := sum(out > trace.processors for _, _, end, out in found if end > 0):
+    if larger := sum(out > trace.processors for _, _, end, out in windows if end > 0):
         said.append(f"{counted(larger, 'outage')} cut to the machine's processors")
     if cut:
         said.append(
