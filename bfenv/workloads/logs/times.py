@@ -82,6 +82,10 @@ def read_time(value: Any, zone: tzinfo) -> tuple[Number, ...]:
             return _meanings(datetime.fromisoformat(value.strip()), zone)
         number = read_number(value)
     except (ValueError, OverflowError):
+        if str(value).strip().isdecimal():
+            raise ValueError(
+                f"{_short(value)} is in micro- or nanoseconds since 1970; expected seconds"
+            ) from None
         raise ValueError(
             f"{_short(value)} is not a time; expected YYYY-MM-DDTHH:MM:SS or seconds since 1970"
         ) from None

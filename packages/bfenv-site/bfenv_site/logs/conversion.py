@@ -108,6 +108,8 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
             gc.enable()
     reading.counts.update(log.counts)
     has_delimiters = log.delimiter_option and "in it?" in first
+    if log.durations and "seconds since 1970; expected seconds" in first:
+        first += " (give the unit behind the column, as in --map submit=COLUMN:ms)"
     if malformed and on_error == "raise":
         advice = f"--skip leaves out {counted(malformed, 'such line')} of {total:,}"
         no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"
@@ -167,7 +169,7 @@ def convert(
     submit, runtime, size, estimate = records[
         :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
     ].T.astype(np.int64)
-    check_unit(path, runtime[own > 0], own[own > 0], log.limit_column, overrun)
+    check_unit(path, runtime[own > 0], own[own > 0], log.durations, overrun)
     check_longest(path, runtime[own < 1], limits)
     whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
     for why, concerned in (

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.durations import HOUR, MINUTE, format_duration, parse_limit
+from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration, parse_limit
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs.times import LATEST
 from bfenv_site.logs.run import Run, number_names
 
 GRACE = 60  # seconds that a scheduler gives a job to end
 FEW_BEYOND, MOST_LONGER = 2, 0.1  # jobs, and their share, that may run beyond their limits
-UNIT_NAMES = {"min": "minutes", "h": "hours"}
+# What a column is likely in if most jobs ran longer than their limits: the limits, or the runtimes
+LIMIT_UNITS = {"min": MINUTE, "h": HOUR}
+RUNTIME_UNITS = {"ms": 1e-3, "us": 1e-6}
+UNIT_NAMES = {"min": "minutes", "h": "hours", "ms": "milliseconds", "us": "microseconds"}
+LONGEST_LIMIT = 60 * DAY  # of half of the jobs, anywhere
 FEW = 50  # jobs that may exceed their estimates without a word
 EVERYWHERE = ""  # the key of the estimate for all partitions
 
@@ -66,26 +70,44 @@ def check_unit(
     path: str | os.PathLike[str],
     runtime: np.ndarray,
     estimate: np.ndarray,
-    column: str = "",
+    columns: Mapping[str, tuple[str, float]],
     overrun: str = "kill",
 ) -> None:
-    """Stop if many jobs ran well beyond their limits, which are then in another unit.
+    """Stop if many jobs ran well beyond their limits: a column is then in another unit.
 
     Beyond are jobs that ran longer than a limit by GRACE and a tenth. Of a table whose columns you
     name, a share of them above MOST_LONGER is an error; of other logs, and with overrun="extend",
-    most jobs beyond are a warning.
+    most jobs beyond are a warning. So are limits of which half are above LONGEST_LIMIT.
+
+    Args:
+        path: The log.
+        runtime, estimate: (n,) int64 seconds.
+        columns: Of "estimate" and "runtime", as far as you name them: the column, and the seconds
+            in the unit in which it was read.
+        overrun: As of `read_columns`.
 
     Raises:
         WorkloadError: With the likely unit, and the option.
     """
+    if not len(runtime):
+        return
     longer = int(np.sum(runtime > estimate))
-    beyond = int(np.sum(runtime > 1.1 * estimate + GRACE))
-    if column and overrun == "kill" and beyond > max(FEW_BEYOND, MOST_LONGER * len(runtime)):
-        unit = _likely_unit(runtime, estimate)
+    beyond = int(np.sum(_is_beyond(runtime, estimate)))
+    is_named = "estimate" in columns and overrun == "kill"
+    if is_named and beyond > max(FEW_BEYOND, MOST_LONGER * len(runtime)):
+        likely = _likely_unit(runtime, estimate, columns)
+        advice = (
+            "a column is likely in another unit, which may stand behind it, as in time_limit:min"
+        )
+        if likely:
+            field, column, unit = likely
+            advice = (
+                f"the column {column!r} is likely in {UNIT_NAMES[unit]}; give --map "
+                f"{field}={column}:{unit}"
+            )
         raise WorkloadError(
-            f"{path}: {beyond:,} of {len(runtime):,} jobs ran longer than their limit: the column "
-            f"{column!r} is likely in {UNIT_NAMES[unit]}; give --map estimate={column}:{unit}, or "
-            "--overrun extend if jobs really outlive their limits"
+            f"{path}: {beyond:,} of {len(runtime):,} jobs ran longer than their limit: {advice}, "
+            "or --overrun extend if jobs really outlive their limits"
         )
     if longer >= FEW and 2 * longer > len(runtime):
         warnings.warn(
@@ -93,14 +115,37 @@ def check_unit(
             "limits in another unit, such as hours instead of minutes?",
             stacklevel=4,
         )
+    if (middle := int(np.median(estimate))) > LONGEST_LIMIT:
+        what = f"the column {columns['estimate'][0]!r}" if "estimate" in columns else "their column"
+        warnings.warn(
+            f"{path}: half of the limits are above {format_duration(middle)}: is {what} in another "
+            "unit, such as milliseconds?",
+            stacklevel=4,
+        )
 
 
-def _likely_unit(runtime: np.ndarray, estimate: np.ndarray) -> str:
-    """Return the smallest unit in which few jobs would run longer than their limits."""
-    for unit, seconds in (("min", MINUTE), ("h", HOUR)):
-        if np.mean(runtime > 1.1 * estimate * seconds + GRACE) <= MOST_LONGER:
-            return unit
-    return "h"
+def _is_beyond(runtime: np.ndarray, estimate: np.ndarray) -> np.ndarray:
+    """Tell which jobs ran well beyond their limits, (n,) bool."""
+    beyond: np.ndarray = runtime > 1.1 * estimate + GRACE
+    return beyond
+
+
+def _likely_unit(
+    runtime: np.ndarray, estimate: np.ndarray, columns: Mapping[str, tuple[str, float]]
+) -> tuple[str, str, str] | None:
+    """Return field, column and unit such that few jobs would run longer than likely limits."""
+    column, unit = columns["estimate"]
+    for name, seconds in LIMIT_UNITS.items():
+        likely = estimate / unit * seconds
+        if np.median(likely) <= LONGEST_LIMIT:
+            if np.mean(_is_beyond(runtime, likely)) <= MOST_LONGER:
+                return "estimate", column, name
+    if "runtime" in columns:
+        column, unit = columns["runtime"]
+        for name, seconds in RUNTIME_UNITS.items():
+            if np.mean(_is_beyond(runtime / unit * seconds, estimate)) <= MOST_LONGER:
+                return "runtime", column, name
+    return None
 
 
 def check_longest(

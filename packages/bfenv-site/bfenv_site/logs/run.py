@@ -84,7 +84,8 @@ class Log(NamedTuple):
     labels: Mapping[str, str] = {}  # what the log calls the fields, for messages
     limit_unit: int = 1  # seconds
     delimiter_option: str = ""  # what to do about a delimiter in names, for messages
-    limit_column: str = ""  # of a table whose columns you name, for messages
+    # Of a table whose columns you name: that of each duration, and the seconds in its unit
+    durations: Mapping[str, tuple[str, float]] = {}
     has_epochs: bool = False  # times are seconds since 1970: 0 is no time
     has_gaps: bool = False  # a table, whose fields may be left out of jobs that ran
 
@@ -145,8 +146,9 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         eligible = _time(log, "eligible", record.eligible, zone)
         submit = max(submit, order_times(eligible, (start,), (), None)[0])
     if runtime and end > start >= 0 and 999 < runtime / (end - start) < 1001:
+        advice = " (give the unit, as in --map runtime=COLUMN:ms)" if log.durations else ""
         raise ValueError(
-            f"{log.labels.get('runtime', 'runtime')}: in milliseconds, by start and end"
+            f"{log.labels.get('runtime', 'runtime')}: in milliseconds, by start and end{advice}"
         )
     if runtime is None:
         runtime = end - start if start >= 0 and end >= 0 else 0

@@ -14,7 +14,6 @@ from bfenv.core.durations import HOUR, MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
-from bfenv.workloads.logs.times import read_number
 from bfenv_site.logs.conversion import CommonOptions, convert
 from bfenv_site.logs.run import Ambiguous, Log, Record
 
@@ -38,6 +37,8 @@ FIELDS = (
 NAMES = FIELDS[6:]
 UNITS = {"s": 1, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in each
 DURATIONS = ("runtime", "estimate")
+TIMES = ("submit", "start", "end")
+MOST = 1e30  # of a number in its unit
 BATCH = 1 << 16  # rows of Parquet that are read at a time
 DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
@@ -87,7 +88,8 @@ def read_columns(
     Args:
         path: The file, text gzipped or not.
         mapping: The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Behind the
-            column of a duration, its unit may stand, as in "time_limit:min": s, min, h, ms or us.
+            column of a duration, or of times since 1970, its unit may stand, as in
+            "time_limit:min": s, min, h, ms or us.
             Required are submit, size, and runtime or both start and end. Optional are estimate,
             user, group, account, queue, partition, cluster, nodes, job, its id, and after, the jobs
             that it waits for: their ids, or Slurm's text such as "afterok:7". Other columns are
@@ -131,14 +133,20 @@ def read_columns(
         log = open_rows(path, delimiter, mapping)
     if units:
         log = log._replace(parse=partial(_in_seconds, log.parse, units))
-    log = log._replace(limit_column=mapping.get("estimate", ""))
+    log = log._replace(
+        durations={
+            field: (mapping[field], units.get(field, 1.0))
+            for field in DURATIONS
+            if field in mapping
+        }
+    )
     return convert(path, log, processors=processors, **options)
 
 
 def split_units(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, float]]:
     """Return the column of each field without its unit, and the seconds in the units.
 
-    Raises WorkloadError if a unit is behind the column of something else than a duration.
+    Raises WorkloadError if a unit is behind the column of something else than a time.
     """
     columns, units = {}, {}
     for field, text in mapping.items():
@@ -146,22 +154,22 @@ def split_units(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, f
         if not colon or unit not in UNITS:
             columns[field] = text
             continue
-        if field not in DURATIONS:
-            raise WorkloadError(f"mapping: {field} is no duration, so {text!r} has no unit")
+        if field not in DURATIONS + TIMES:
+            raise WorkloadError(f"mapping: {field} is no time, so {text!r} has no unit")
         columns[field], units[field] = column, UNITS[unit]
     return columns, units
 
 
 def _in_seconds(parse: Callable[[Any], Record], units: Mapping[str, float], line: Any) -> Record:
-    """Return a record whose durations that are numbers count seconds."""
+    """Return a record whose times and durations that are numbers count seconds."""
     record = parse(line)
     changed: dict[str, Any] = {}
     for field, unit in units.items():
         name = "limit" if field == "estimate" else field
         value = getattr(record, name)
-        with suppress(ValueError, TypeError):
-            number = read_number(value)
-            if number is not None and number >= 0:
+        with suppress(ValueError, TypeError, OverflowError):  # other text says its own units
+            number = float(value)
+            if 0 <= number < MOST:
                 changed[name] = number * unit
     return record._replace(**changed)
 
@@ -330,6 +338,13 @@ def find_columns(
     if missing:
         there = ", ".join(repr(name[:LONGEST_NAME]) for name in names[:MOST_NAMES])
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        for column in required.values():
+            name, colon, unit = column.rpartition(":")
+            if colon and name in names and column not in names:
+                raise WorkloadError(
+                    f"{path}: {column!r}: there is no unit {unit!r}; the units are "
+                    f"{', '.join(UNITS)}"
+                )
         raise WorkloadError(f"{path}: no column {missing}; it has {there}{more}")
     columns = [*required.items(), *(item for item in optional.items() if item[1] in names)]
     return [field for field, _ in columns], [names.index(column) for _, column in columns]

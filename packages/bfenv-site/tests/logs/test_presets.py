@@ -111,9 +111,60 @@ def test_limits_in_another_unit_stop_the_import(limit, unit, tmp_path):
     assert set(trace.jobs.estimate.tolist()) == {1800}
 
 
-def test_a_unit_of_a_time_is_refused(tmp_path):
-    mapping = {"submit": "s:min", "size": "n", "runtime": "r"}
-    with pytest.raises(WorkloadError, match="submit is no duration, so 's:min' has no unit"):
+@pytest.mark.parametrize(("declared", "limit", "unit"), [("min", 1, "h"), ("h", 60, "min")])
+def test_a_limit_in_another_unit_than_the_one_declared(declared, limit, unit, tmp_path):
+    """A unit that is too large is no fault of the jobs; one that is too small names the other."""
+    path = table(tmp_path / "jobs.csv", limit)
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": f"l:{declared}"}
+    if unit == "min":
+        assert set(read_columns(path, mapping, processors=4).jobs.estimate.tolist()) == {216_000}
+        return
+    with pytest.raises(WorkloadError, match="likely in hours; give --map estimate=l:h,"):
+        read_columns(path, mapping, processors=4)
+
+
+def test_runtimes_in_another_unit_stop_the_import(tmp_path):
+    """Not the limits: these would be months."""
+    path = table(tmp_path / "jobs.csv", 7200, 1_800_000)
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
+    with pytest.raises(WorkloadError, match="give --map runtime=r:ms, or --overrun"):
+        read_columns(path, mapping, processors=4)
+    trace = read_columns(path, mapping | {"runtime": "r:ms"}, processors=4)
+    assert set(trace.runtime.tolist()) == {1800}
+
+
+def test_limits_of_months_are_doubted(tmp_path):
+    path = table(tmp_path / "jobs.csv", 7_200_000)
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
+    with pytest.warns(UserWarning, match="half of the limits are above 83.3 d: is the column 'l'"):
+        read_columns(path, mapping, processors=4)
+
+
+@pytest.mark.parametrize(("factor", "unit"), [(1000, "ms"), (10**6, "us")])
+def test_times_may_have_a_unit(factor, unit, tmp_path):
+    """Without it, the message has the option."""
+    rows = [{"s": (BEGIN + i) * factor, "n": 1, "r": 60, "l": 60} for i in range(JOBS)]
+    path = write_table(tmp_path / "jobs.csv", rows)
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
+    with pytest.raises(WorkloadError, match="give the unit behind the column, as in --map submit="):
+        read_columns(path, mapping, processors=4)
+    trace = read_columns(path, mapping | {"submit": f"s:{unit}"}, processors=4)
+    assert trace.jobs.submit.tolist() == list(range(JOBS))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"estimate": "l:minutes"},
+            "'l:minutes': there is no unit 'minutes'; the units are s, min",
+        ),
+        ({"size": "n:min"}, "size is no time, so 'n:min' has no unit"),
+    ],
+)
+def test_units_that_do_not_exist(change, message, tmp_path):
+    mapping = {"submit": "s", "size": "n", "runtime": "r"} | change
+    with pytest.raises(WorkloadError, match=message):
         read_columns(table(tmp_path / "jobs.csv", 60), mapping, processors=4)
 
 
