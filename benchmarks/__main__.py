@@ -11,7 +11,7 @@ from benchmarks import measurements
 from benchmarks.compiling import measure_compiling, measure_kernel_options
 from benchmarks.engine import measure_engine, measure_policies, measure_scaling, measure_slurm
 from benchmarks.environments import measure_environments
-from benchmarks.episodes import COLUMNS, score_episodes
+from benchmarks.episodes import BEST_ORDERS, COLUMNS, score_episodes
 from benchmarks.forecasts import measure_forecasts
 from benchmarks.imports import measure_imports
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
@@ -27,6 +27,7 @@ from bfenv.cli.groups import Group
 from bfenv.cli.options import FormatOption, Once, check_folder
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.evaluation.agent_scores import BEST_ORDER
 
 Repeat = Annotated[int, typer.Option(min=1, metavar="N", help="Number of repetitions.")]
 Largest = Annotated[
@@ -126,16 +127,19 @@ def episodes(
 
     "penalized" is the geometric mean of the penalized slowdowns, and "arithmetic" the arithmetic
     one. "score" is its logarithm on a scale where random actions have 0 and the best known order 1.
-    "from random" is the number of paired episodes that tell the scheduler from random actions
-    at 95 %, on average. "slowdown" is the mean bounded slowdown over EASY's, and "wait" the median
-    of the longest waits over EASY's. "starves" is the share of episodes in which a job waits over
-    twice EASY's longest wait.
+    That order is also shown with runtimes in place of estimates. "from random" is the number of
+    paired episodes that tell the scheduler from random actions at 95 %, on average. "slowdown" is
+    the mean bounded slowdown over EASY's, and "wait" the median of the longest waits over EASY's.
+    "starves" is the share of episodes in which a job waits over twice EASY's longest wait.
     """
     if env not in IDS:
         raise UnknownNameError("environment", env, IDS)
     given: Any = {name: value for name, value in (("episode_jobs", jobs), ("load", load)) if value}
-    outcomes = score_episodes(count, policy or (), split=split, **(IDS[env] | given))
-    rows = [outcome.row(outcomes) for outcome in outcomes]
+    best_order = BEST_ORDERS.get(env, BEST_ORDER)
+    outcomes = score_episodes(
+        count, policy or (), best_order=best_order, split=split, **(IDS[env] | given)
+    )
+    rows = [outcome.row(outcomes, best_order) for outcome in outcomes]
     if format in (Format.json, Format.csv):
         show.rows([dict(zip(COLUMNS, row, strict=True)) for row in rows], format)
         return
