@@ -42,10 +42,10 @@ class Bar(NamedTuple):
 
 BARS = {
     "step that names a head": Bar(10, 44),
-    "step that starts a job": Bar(12, 53),
-    "step that moves time": Bar(12, 64),
-    "reset": Bar(16, 70),
-    "simulate under EASY": Bar(11, 53),
+    "step that starts a job": Bar(12, 50),
+    "step that moves time": Bar(12, 60),
+    "reset": Bar(16, 65),
+    "simulate under EASY": Bar(11, 45),
 }
 
 

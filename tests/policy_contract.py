@@ -18,7 +18,7 @@ import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.baselines import find_competitor
 from bfenv.core.cluster import NEXT_JOB
-from bfenv.core.events import placeholder
+from bfenv.core.events import unknown_jobs
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 
@@ -143,7 +143,7 @@ def test_it_copes_with_a_machine_that_is_already_busy(policy):
 def test_jobs_to_come_are_unknown(policy, folder):
     """To its memory and to each pass; and called from Python, it makes the same schedule."""
     trace = workload()
-    nothing = placeholder(trace.requests, trace.processors)
+    nothing = unknown_jobs(trace.requests, trace.processors)[:, -1]
 
     def memory(jobs, processors, generator):
         assert (np.stack(jobs).T == nothing).all()

@@ -13,8 +13,8 @@ from bfenv.core.text import shown
 def check_integer(
     name: str,
     value: Any,
-    least: int | None = None,
-    most: int | None = None,
+    least: float = -math.inf,
+    most: float = math.inf,
     *,
     error: type[BfenvError] = BfenvError,
 ) -> int:
@@ -23,7 +23,7 @@ def check_integer(
     Raises `error` if it is not an integer (a bool is not), or not within the limits.
     """
     integral = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not integral or not _within(value, least, most):
+    if not integral or not least <= value <= most:
         raise error(f"{name} must be an integer{_limits(least, most)}, got {shown(value)}")
     return int(value)
 
@@ -31,8 +31,8 @@ def check_integer(
 def check_number(
     name: str,
     value: Any,
-    least: float | None = None,
-    most: float | None = None,
+    least: float = -math.inf,
+    most: float = math.inf,
     *,
     positive: bool = False,
     error: type[BfenvError] = BfenvError,
@@ -44,10 +44,10 @@ def check_number(
     """
     number = _as_float(value)
     above = not positive or number > 0
-    if not (math.isfinite(number) and above and _within(number, least, most)):
+    if not (math.isfinite(number) and above and least <= number <= most):
         limits = _limits(least, most)
         if positive:
-            limits = " > 0" if most is None else f" > 0 and <= {most:,}"
+            limits = " > 0" if most == math.inf else f" > 0 and <= {most:,}"
         raise error(f"{name} must be a finite number{limits}, got {shown(value)}")
     return number
 
@@ -79,13 +79,9 @@ def _as_float(value: Any) -> float:
         return math.nan
 
 
-def _within(value: float, least: float | None, most: float | None) -> bool:
-    return (least is None or value >= least) and (most is None or value <= most)
-
-
-def _limits(least: float | None, most: float | None) -> str:
-    if least is not None and most is not None:
+def _limits(least: float, most: float) -> str:
+    if least > -math.inf and most < math.inf:
         return f" from {least:,} to {most:,}"
-    if least is not None:
+    if least > -math.inf:
         return f" >= {least:,}"
-    return "" if most is None else f" <= {most:,}"
+    return f" <= {most:,}" if most < math.inf else ""

@@ -208,7 +208,8 @@ def start(cluster, jobs, job):
         ValueError: If the job does not wait, does not fit, or asks to start later. A policy that
             does not catch it makes `simulate` raise IllegalStartError, which names the cause.
     """
-    _launch(cluster, jobs, job, FOREVER)
+    check_start(cluster, jobs, job)
+    enter_machine(cluster, jobs, job, jobs.estimate[job])
 
 
 @kernel
@@ -226,7 +227,7 @@ def try_start(cluster, jobs, job, limit):
         ValueError: As `start` does, and if the job has had a trial before now, the limit is below
             1, or it is below the estimate of a job that is not restartable.
     """
-    check_submitted(cluster, job)
+    check_start(cluster, jobs, job)
     goes_on = cluster.trial_start[job] >= 0
     if limit < 1 or (goes_on and cluster.trial_end[job] != cluster.state[NOW]):
         cluster.state[OFFENDER] = job
@@ -235,7 +236,7 @@ def try_start(cluster, jobs, job, limit):
         cluster.state[OFFENDER] = job
         raise ValueError("is not restartable")
     ran = cluster.state[NOW] - cluster.trial_start[job] if goes_on else 0
-    _launch(cluster, jobs, job, min(limit, jobs.estimate[job] - ran))
+    enter_machine(cluster, jobs, job, min(limit, jobs.estimate[job] - ran))
     if goes_on:
         cluster.start[job] -= ran
         cluster.trial_end[job] = -1
@@ -256,21 +257,14 @@ def wake_at(cluster, time):
 
 
 @kernel
-def check_submitted(cluster, job):
-    """Raise ValueError, and note the job as the offender, if no such job has been submitted."""
+def check_start(cluster, jobs, job):
+    """Raise ValueError, and note the job as the offender, if it may not start now."""
     if job < 0 or job >= cluster.state[NEXT_JOB]:
         cluster.state[OFFENDER] = job - (job < 0)  # without a branch, which would slow `start`
         raise ValueError("has not been submitted")
-
-
-@kernel
-def _launch(cluster, jobs, job, limit):
-    state = cluster.state
-    check_submitted(cluster, job)
     if not may_start(cluster, jobs, job):
-        state[OFFENDER] = job
+        cluster.state[OFFENDER] = job
         raise ValueError("does not wait, does not fit, or asked to start later")
-    enter_machine(cluster, jobs, job, min(limit, jobs.estimate[job]))
 
 
 @kernel

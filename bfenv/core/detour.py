@@ -88,7 +88,7 @@ def around_outages(policy: Policy, trace: Trace, event_order: str = "standard") 
         run_around(policy, cluster, jobs, truth, memory, outages, dependencies=dependencies)
 
     def records(memory: Any) -> dict[str, np.ndarray]:
-        columns = policy.records(memory).items()
+        columns = policy.records(memory).items() if policy.records is not None else ()
         return {name: np.asarray(values)[: len(trace)] for name, values in columns}
 
     return replace(policy, run=run, records=records)

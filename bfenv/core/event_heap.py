@@ -1,75 +1,54 @@
-"""A binary heap of events, ordered by time and, at the same time, by entry."""
+"""A binary heap of events, ordered by time and, at the same time, by entry.
 
-from typing import NamedTuple
+It is in three fields of `bfenv.core.events.Truth`: event_count[0] events, each with an event_time
+and an event_entry, the first at index 0. The children of event i are 2 * i + 1 and 2 * i + 2.
+"""
 
-import numpy as np
-
-from bfenv.core.jobs import FOREVER
-from bfenv.core.kernel import inlined, kernel
-
-
-class EventHeap(NamedTuple):
-    """Events to come, the first at index 0; the children of event i are 2 * i + 1 and 2 * i + 2."""
-
-    time: np.ndarray  # (h,) int64 seconds
-    entry: np.ndarray  # (h,) int64, what happens then
-    length: np.ndarray  # (2,) int64: number of events in the heap, and STOP of `events`
-
-
-def new_event_heap(capacity: int) -> EventHeap:
-    """Make an empty heap that can hold `capacity` events at once."""
-    return EventHeap(
-        np.empty(capacity, dtype=np.int64),
-        np.empty(capacity, dtype=np.int64),
-        np.array([0, FOREVER], dtype=np.int64),
-    )
-
-
-@inlined
-def is_due(events, time):
-    """Whether the first event comes at `time`, in seconds."""
-    return events.length[0] > 0 and events.time[0] == time
+from bfenv.core.kernel import kernel
 
 
 @kernel
-def push(events, time, entry):
+def push(truth, time, entry):
     """Add an event."""
-    i = events.length[0]
-    events.length[0] += 1
+    i = truth.event_count[0]
+    truth.event_count[0] += 1
     while i > 0:
         parent = (i - 1) >> 1
-        above = events.time[parent]
-        if above < time or (above == time and events.entry[parent] <= entry):
+        above = truth.event_time[parent]
+        if above < time or (above == time and truth.event_entry[parent] <= entry):
             break
-        events.time[i] = events.time[parent]
-        events.entry[i] = events.entry[parent]
+        truth.event_time[i] = truth.event_time[parent]
+        truth.event_entry[i] = truth.event_entry[parent]
         i = parent
-    events.time[i] = time
-    events.entry[i] = entry
+    truth.event_time[i] = time
+    truth.event_entry[i] = entry
 
 
 @kernel
-def pop(events):
+def pop(truth):
     """Remove the first event and return its entry; the heap must not be empty."""
-    first = events.entry[0]
-    events.length[0] -= 1
-    length = events.length[0]
-    time, entry = events.time[length], events.entry[length]  # the last one, to be placed again
+    first = truth.event_entry[0]
+    truth.event_count[0] -= 1
+    length = truth.event_count[0]
+    time, entry = (
+        truth.event_time[length],
+        truth.event_entry[length],
+    )  # the last one, to be placed again
     i = 0
     while 2 * i + 1 < length:
         child = 2 * i + 1
         if child + 1 < length:
-            left, right = events.time[child], events.time[child + 1]
+            left, right = truth.event_time[child], truth.event_time[child + 1]
             child += right < left or (
-                right == left and events.entry[child + 1] < events.entry[child]
+                right == left and truth.event_entry[child + 1] < truth.event_entry[child]
             )
-        if time < events.time[child] or (
-            time == events.time[child] and entry <= events.entry[child]
+        if time < truth.event_time[child] or (
+            time == truth.event_time[child] and entry <= truth.event_entry[child]
         ):
             break
-        events.time[i] = events.time[child]
-        events.entry[i] = events.entry[child]
+        truth.event_time[i] = truth.event_time[child]
+        truth.event_entry[i] = truth.event_entry[child]
         i = child
-    events.time[i] = time
-    events.entry[i] = entry
+    truth.event_time[i] = time
+    truth.event_entry[i] = entry
     return first

@@ -9,8 +9,8 @@ import numpy as np
 
 import bfenv.core.cluster as c
 from bfenv.core.arguments import check_choice
-from bfenv.core.cluster import Cluster, enter_machine, leave_machine, running, started, waiting
-from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
+from bfenv.core.cluster import Cluster, enter_machine, leave_machine, running, waiting
+from bfenv.core.event_heap import pop, push
 from bfenv.core.jobs import (
     FOREVER,
     REQUESTED_START,
@@ -33,16 +33,16 @@ JOB_BITS = 2**32 - 1  # the part of an event's entry that is the job, see Truth
 class Truth(NamedTuple):
     """What only the simulator knows; only `advance` and the metrics receive it.
 
-    The three fields before the last are an EventHeap. The entry of a job's end is (number of its
-    start << 32) | job, that of a requested start time is ~job. Nested, the heap would cost 8 % of
-    the time of a policy that is called from Python.
+    The three fields before the last are the heap of `bfenv.core.event_heap`. The entry of a job's
+    end is (number of its start << 32) | job, that of a requested start time is ~job. A tuple of
+    their own would cost 8 % of the time of a policy that is called from Python.
     """
 
     runtime: np.ndarray  # (n,) int64 seconds
     requests: np.ndarray  # (7, n) int64, of all jobs, see `Trace.requests`
     known: np.ndarray  # (7, n + 1) int64, of the jobs submitted so far; see `unknown_jobs`
     event_time: np.ndarray  # (h,) int64 seconds
-    event_entry: np.ndarray  # (h,) int64
+    event_entry: np.ndarray  # (h,) int64, what happens then
     event_count: np.ndarray  # (2,) int64: events, and the instant before which `advance` stops
     one_event: bool | None = None  # True if one event comes at a time
 
@@ -71,26 +71,18 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     return cluster, shown(known), truth
 
 
-def placeholder(requests: np.ndarray, processors: int) -> tuple[int, ...]:
-    """Return what stands in for the request of a job to come, in the order of the rows.
+def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
+    """Return what is known before the first job is submitted: placeholders, (7, n + 1) int64.
 
-    It tells how many users there will be, whether any job has a requested start time, and whether
-    all are restartable. Beyond that, all jobs are equal: submit time FOREVER, the whole machine, an
-    estimate of 1 s.
+    A placeholder tells how many users there will be, whether any job has a requested start time,
+    and whether all are restartable. Beyond that, all jobs are equal: submit time FOREVER, the whole
+    machine, an estimate of 1 s. The last column is no job's: `reset` copies placeholders from it.
     """
     any_requested = int(requests[REQUESTED_START].any())
     restartable = int(requests[RESTARTABLE].all())
     users = int(requests[USER].max(initial=-1))
-    return FOREVER, processors, 1, users, 0, any_requested, restartable
-
-
-def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
-    """Return what is known before the first job is submitted: placeholders, (7, n + 1) int64.
-
-    The last column is no job's: `reset` copies placeholders from it.
-    """
     known = np.empty((len(requests), requests.shape[1] + 1), dtype=np.int64)
-    known.T[:] = placeholder(requests, processors)
+    known.T[:] = FOREVER, processors, 1, users, 0, any_requested, restartable
     return known
 
 
@@ -124,7 +116,15 @@ def allocate(
         trial_start=np.full(jobs, -1, dtype=np.int64),
         trial_end=np.full(jobs, -1, dtype=np.int64),
     )
-    return cluster, Truth(runtime, requests, known, *new_event_heap(events))
+    truth = Truth(
+        runtime,
+        requests,
+        known,
+        event_time=np.empty(events, dtype=np.int64),
+        event_entry=np.empty(events, dtype=np.int64),
+        event_count=np.array([0, FOREVER]),
+    )
+    return cluster, truth
 
 
 def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_job: int) -> None:
@@ -153,11 +153,6 @@ def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_
     truth.event_count[STOP] = FOREVER
 
 
-@inlined
-def _events(truth):
-    return EventHeap(truth.event_time, truth.event_entry, truth.event_count)
-
-
 @kernel
 def advance(cluster, jobs, truth):
     """Go on to the next scheduling pass.
@@ -184,7 +179,7 @@ def advance(cluster, jobs, truth):
     if truth.one_event is not None:
         _one_event(cluster, jobs, truth)
     else:
-        while is_due(_events(truth), time):
+        while truth.event_count[0] > 0 and truth.event_time[0] == time:
             _handle_event(cluster, jobs, truth)
         while _next_arrival(cluster, truth) == time:
             _arrive(cluster, truth)
@@ -218,18 +213,19 @@ def submit(truth, job):
 def commit_starts(cluster, jobs, truth):
     """Take the jobs started in this pass out of the queue and schedule their ends."""
     state = cluster.state
-    if state[c.STARTED] == 0:
+    count = state[c.STARTED]
+    if count == 0:
         return
     last = 0
-    for job in started(cluster):
+    for job in cluster.started[:count]:
         last = max(last, job)
         if truth.one_event is not None:
             state[c.STARTS] += 1
         entry = (state[c.STARTS] << 32) | job
         end = min(cluster.start[job] + truth.runtime[job], cluster.kill_time[job])
-        push(_events(truth), end, entry)
-    count, i = state[c.STARTED], state[c.QUEUE_BEGIN]
+        push(truth, end, entry)
     state[c.STARTED] = 0
+    i = state[c.QUEUE_BEGIN]
     # The jobs before the last started one that still wait move up, those behind it stay.
     if count == 1:  # most often
         moved = cluster.queue[i]
@@ -253,7 +249,7 @@ def commit_starts(cluster, jobs, truth):
 @inlined
 def add_instant(truth, time, job):
     """Schedule a pass for a job at a later time, in seconds, at which no job ends."""
-    push(_events(truth), time, ~job)
+    push(truth, time, ~job)
 
 
 @kernel
@@ -276,7 +272,7 @@ def _one_event(cluster, jobs, truth):
         leave_machine(cluster, jobs, cluster.running[0])
     if _next_arrival(cluster, truth) == state[c.NOW]:
         _arrive(cluster, truth)
-    elif is_due(_events(truth), state[c.NOW]):
+    elif truth.event_count[0] > 0 and truth.event_time[0] == state[c.NOW]:
         _handle_event(cluster, jobs, truth)
 
 
@@ -299,7 +295,7 @@ def _arrive(cluster, truth):
 @kernel
 def _handle_event(cluster, jobs, truth):
     """Process the first event: a job ends, its trial ends, or its requested start has come."""
-    entry = pop(_events(truth))
+    entry = pop(truth)
     if entry < 0:
         return
     job = entry & JOB_BITS
@@ -371,15 +367,14 @@ def renew_ends(cluster, truth):
 
     They must still be running by it.
     """
-    heap = EventHeap(truth.event_time, truth.event_entry, truth.event_count)
-    count = heap.length[0]
-    heap.length[0] = 0
+    count = truth.event_count[0]
+    truth.event_count[0] = 0
     for i in range(count):  # what is pushed takes the place of what has been read
-        time, entry = heap.time[i], heap.entry[i]
+        time, entry = truth.event_time[i], truth.event_entry[i]
         if entry >= 0:
             job = entry & JOB_BITS
             time = min(cluster.start[job] + truth.runtime[job], cluster.kill_time[job])
-        push(heap, time, entry)
+        push(truth, time, entry)
 
 
 __getattr__ = hint_at_scheduling(__name__)

@@ -23,7 +23,7 @@ class Jobs(NamedTuple):
 
     Each field is an array of shape (n,) and type int64, in order of submission. Times are in
     seconds since the trace began. A policy receives the requests of the jobs submitted so far. The
-    entries of future jobs are placeholders, see `bfenv.core.events.placeholder`.
+    entries of future jobs are placeholders, see `bfenv.core.events.unknown_jobs`.
 
     Examples:
         >>> import bfenv

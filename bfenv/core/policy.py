@@ -35,15 +35,6 @@ def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tu
     return ()
 
 
-def no_records(memory: Any) -> dict[str, np.ndarray]:
-    """Return the records of a policy that keeps none.
-
-    Args:
-        memory: The policy's memory after the last pass.
-    """
-    return {}
-
-
 @dataclass(frozen=True)
 class Policy:
     """A scheduler: one function that looks at the machine and starts jobs.
@@ -67,7 +58,7 @@ class Policy:
         memory: Makes the policy's memory, which it keeps between passes, from the jobs, the number
             of processors and a random generator that the seed determines.
         records: Returns the policy's records of the jobs from its memory: arrays of n values by
-            name.
+            name; None for a policy that keeps none.
         summary: What the policy does, in one line.
         source: Paper and section.
         stochastic: Whether the schedule depends on the seed.
@@ -85,7 +76,7 @@ class Policy:
     decide: Callable[[Cluster, Jobs, Any], None]
     run: Callable[[Cluster, Jobs, Truth, Any], None] | None = None
     memory: Callable[[Jobs, int, np.random.Generator], Any] = no_memory
-    records: Callable[[Any], dict[str, np.ndarray]] = no_records
+    records: Callable[[Any], dict[str, np.ndarray]] | None = None
     summary: str = ""
     source: str = ""
     stochastic: bool = False

@@ -69,7 +69,7 @@ def simulate(
         cluster.end[job_range],
         np.where(tried, cluster.trial_start[job_range], -1),
         np.where(tried, cluster.trial_end[job_range], -1),
-        policy.records(memory),
+        {} if policy.records is None else policy.records(memory),
     )
 
 

@@ -19,7 +19,7 @@ from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
 from bfenv.core.errors import BfenvError
-from bfenv.core.events import placeholder
+from bfenv.core.events import unknown_jobs
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import Code
 from bfenv.core.schedule import bounded_slowdown
@@ -70,7 +70,9 @@ class EnvBatch:
         self.reward = find_reward(values["reward"])
         self.reference = Reference(self.source, int(values["tau"]))
         traces = self.source.traces
-        self._placeholders = [list(placeholder(t.requests, t.processors)) for t in traces]
+        self._placeholders = [
+            unknown_jobs(trace.requests, trace.processors)[:, -1].copy() for trace in traces
+        ]
         self.queue_features = find_job_features(values, self.source.traces)
         self.cluster_features = find_cluster_features(values)
         self.rules = find_rules(values, self.source.traces, self.queue_features)
@@ -157,7 +159,7 @@ class EnvBatch:
             self._open(i, window, buffers)
 
     def _open(self, i: int, window: EpisodeWindow, buffers: at.StepBuffers) -> None:
-        if self._state.known[i, :, -1].tolist() != self._placeholders[window.k]:
+        if (self._state.known[i, :, -1] != self._placeholders[window.k]).any():
             self._state.known[i].T[:] = self._placeholders[window.k]
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.easy import decide
 from bfenv.core.cluster import HORIZON, running
-from bfenv.core.event_heap import is_due, new_event_heap, pop, push
+from bfenv.core.event_heap import pop, push
 from bfenv.core.events import advance, copy_machine, new_cluster, renew_ends
 from bfenv.core.jobs import FOREVER
 from tests.conftest import small_traces
+from tests.core.heaps import new_heap
 
 events = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), max_size=20)
 
@@ -20,7 +21,7 @@ events = st.lists(st.tuples(st.integers(0, 9), st.integers(-9, 9)), max_size=20)
 @given(events, st.data())
 def test_mixed(events, data):
     """Pushes and pops may alternate in any way."""
-    heap, expected = new_event_heap(len(events)), []
+    heap, expected = new_heap(len(events)), []
     for time, entry in events:
         push(heap, time, entry)
         expected.append((time, entry))
@@ -28,21 +29,21 @@ def test_mixed(events, data):
             first = min(expected)
             expected.remove(first)
             assert pop(heap) == first[1]
-    assert heap.length[0] == len(expected)
+    assert heap.event_count[0] == len(expected)
 
 
 def test_large():
     """Order is kept in a heap of many layers as well, while it grows and shrinks."""
     generator = np.random.default_rng(0)
-    heap, expected = new_event_heap(1000), []
+    heap, expected = new_heap(1000), []
     for pushes, pops in ((300, 200), (400, 300), (100, 300)):
         for event in generator.integers(0, 100, (pushes, 2)).tolist():
             push(heap, *event)
             insort(expected, event)
         for _ in range(pops):
             time, entry = expected.pop(0)
-            assert is_due(heap, time) and pop(heap) == entry
-    assert heap.length[0] == 0
+            assert heap.event_time[0] == time and pop(heap) == entry
+    assert heap.event_count[0] == 0
 
 
 def run(cluster, jobs, truth, horizon=FOREVER):

@@ -6,9 +6,10 @@ import sys
 import numba
 import pytest
 
-from bfenv.core.event_heap import new_event_heap, pop, push
+from bfenv.core.event_heap import pop, push
 from bfenv.core.kernel import Code, has_index_patch
 from tests.conftest import ROOT
+from tests.core.heaps import new_heap
 from tests.core.own_package import edit, import_again, run_python
 
 pytestmark = [
@@ -131,7 +132,7 @@ def test_kinds(own, tmp_path):
 
 def test_code():
     """Code of a kernel does what the kernel does; code of a plain function is the function."""
-    events = new_event_heap(2)
+    events = new_heap(2)
     code = Code(push)
     code.call(events, 3, 1)
     assert code.is_compiled and pop(events) == 1
@@ -160,9 +161,11 @@ from numba.np import arrayobj
 known = arrayobj.fix_integer_index
 arrayobj.fix_integer_index = lambda context, builder, *rest: known(context, builder, *rest)
 from bfenv.core.kernel import has_index_patch
-from bfenv.core.event_heap import new_event_heap, pop, push
+from bfenv import make_trace
+from bfenv.core.event_heap import pop, push
+from bfenv.core.events import new_cluster
 
-events = new_event_heap(4)
+events = new_cluster(make_trace([0] * 4, [1] * 4, [1] * 4, 4))[2]
 push(events, 5, 2), push(events, 3, 1)
 print(has_index_patch(), pop(events))
 """
@@ -177,9 +180,11 @@ def test_a_numba_that_compiles_indices_otherwise(tmp_path):
 def test_negative_index_of_ours(tmp_path):
     """In bfenv's own kernels, a negative index is an error if indices are checked."""
     program = (
-        "from bfenv.core.event_heap import new_event_heap, pop\n"
+        "from bfenv import make_trace\n"
+        "from bfenv.core.event_heap import pop\n"
+        "from bfenv.core.events import new_cluster\n"
         "try:\n"
-        "    pop(new_event_heap(2))\n"
+        "    pop(new_cluster(make_trace([0], [1], [1], 1))[2])\n"
         "except IndexError as error:\n"
         "    print(error)\n"
     )
@@ -209,4 +214,4 @@ def test_no_negative_constant_index():
         if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
     ]
     assert found == []
-    assert sum(1 for _ in kernels()) > 300
+    assert sum(1 for _ in kernels()) > 290

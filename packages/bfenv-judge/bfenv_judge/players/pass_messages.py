@@ -18,7 +18,7 @@ import numpy as np
 import bfenv.core.cluster as c
 from bfenv.core.cluster import RUNNING as RUNNING_NOW
 from bfenv.core.cluster import Cluster, finished, start, started, try_start, wake_at
-from bfenv.core.event_heap import EventHeap, push
+from bfenv.core.event_heap import push
 from bfenv.core.events import advance, commit_starts
 from bfenv.core.jobs import FOREVER, RESTARTABLE
 from bfenv.core.kernel import kernel
@@ -142,7 +142,6 @@ def follow_pass(cluster, jobs, truth, requests, runtime, message):
     if state[c.STARTED]:
         commit_starts(cluster, jobs, truth)
     truth.event_count[0] = 0  # what is to come is not known here
-    events = EventHeap(truth.event_time, truth.event_entry, truth.event_count)
     now, submitted, ended, killed = message[0], message[1], message[2], message[3]
     i = HEAD
     for _ in range(submitted):
@@ -152,7 +151,7 @@ def follow_pass(cluster, jobs, truth, requests, runtime, message):
     for job in message[i : i + ended]:
         runtime[job] = now - cluster.start[job]
     for job in message[i : i + ended + killed]:
-        push(events, now, job)
+        push(truth, now, job)
     state[c.LAST_JOB] += submitted
     state[c.WAKE] = now
     advance(cluster, jobs, truth)

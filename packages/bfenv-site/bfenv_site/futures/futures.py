@@ -21,7 +21,7 @@ import bfenv.core.cluster as c
 from bfenv.core.detour import run_around
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import IllegalStartError, PolicyError
-from bfenv.core.event_heap import EventHeap, push
+from bfenv.core.event_heap import push
 from bfenv.core.events import add_instant, advance, allocate, next_event, shown, submit
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import (
@@ -373,16 +373,15 @@ def _open(
             cluster.start[job] = FOREVER
             cluster.end[job] = cluster.kill_time[job] = -1
             cluster.trial_start[job] = cluster.trial_end[job] = -1
-    heap = EventHeap(truth.event_time, truth.event_entry, truth.event_count)
-    heap.length[0] = 0
+    truth.event_count[0] = 0
     for i in range(machine.state[c.RUNNING]):
         job = machine.running[i]
         end = min(machine.start[job] + sampled[job], machine.kill_time[job])
-        push(heap, max(end, machine.state[c.NOW] + 1), job)
+        push(truth, max(end, machine.state[c.NOW] + 1), job)
     for i in range(machine.state[c.QUEUE_BEGIN], machine.state[c.QUEUE_END]):
         job = machine.queue[i]
         if requests[REQUESTED_START, job] > machine.state[c.NOW]:
-            push(heap, requests[REQUESTED_START, job], ~job)
+            push(truth, requests[REQUESTED_START, job], ~job)
     for job in range(first_outage, last_outage):
         runtime[job] = requests[ESTIMATE, job]
         submit(truth, job)
