@@ -165,12 +165,12 @@ def partitions_of_site(site: Site, trace: Trace) -> str:
     """Return the sizes of the partitions that a trace has jobs in, as `with_partitions` takes them.
 
     Partitions of the same nodes are one machine. Those that have some nodes in common are named as
-    such. The text is empty if the site has one partition.
+    such. The text is empty if one partition alone has nodes.
 
     Raises PolicyError if the trace does not fit the site.
     """
     site = nodes_of_site(site, trace.processors)
-    if len(site.partitions) == 1:
+    if sum(len(part.nodes) > 0 for part in site.partitions) == 1:
         return ""
     used = np.unique(columns_of(trace, site)[PARTITION])
     nodes = {part.name: frozenset(part.nodes.tolist()) for part in site.partitions}
@@ -195,7 +195,8 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
     """Return PARTITION, ASSOCIATION and ACCOUNT of each job, (3, n) int64.
 
     The header of the log names the partitions. A job without one is in the default partition of
-    the site. If the log has no groups, all jobs have the same account.
+    the site. If the log names none and only one partition has nodes, all are in that one. If the
+    log has no groups, all jobs have the same account.
 
     Raises PolicyError if a partition has no name or the site has no such partition, or if a job is
     larger than its partition.
@@ -207,7 +208,10 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
         names = {int(m[1]): m[2] for m in map(NAMED.match, trace.header) if m}
         places = {part.name: place for place, part in enumerate(site.partitions)}
         numbers = records[:, PARTITION_FIELD].astype(np.int64)
-        if not names:
+        with_nodes = [place for place, part in enumerate(site.partitions) if len(part.nodes)]
+        if not names and len(with_nodes) == 1:
+            columns[PARTITION], numbers = with_nodes[0], np.zeros(len(trace), dtype=np.int64)
+        elif not names:
             raise PolicyError(
                 f"{trace.name} does not name the partitions of its jobs, and slurm.conf has "
                 "several; bfenv workloads import keeps the names"

@@ -1,13 +1,9 @@
 """What live queues of real sites have, by kind: nodes, reasons, throttles, limits and clocks.
 
-Each case is a queue in the form that squeue prints and as its JSON. `kinds.md` is a table of the
-cases by forms, with what the commands answer.
+Each case is a queue in the form that squeue prints and as its JSON.
 """
 
-import json
-import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,92 +12,12 @@ from hypothesis import strategies as st
 
 from bfenv.core.durations import HOUR, parse_duration
 from bfenv.core.errors import BfenvError
-from bfenv.workloads.load import load_workload
 from bfenv_site.forecasts.known import UNLIMITED
-from bfenv_site.live.apply import apply_order
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import nodes_of
 from bfenv_site.live.reasons import is_for_processors, reason_name
 from bfenv_site.live.squeue import read_squeue, snapshot_of
-from bfenv_site.reports.variants import with_changes
-from bfenv_site.reports.whatif import what_if
-
-NOW = 1_770_000_000  # the clock of all queues
-FORMS = ("text", "json")
-
-
-def job(name, state="PENDING", size=4, limit="1:00:00", **more):
-    """A job that was submitted ten minutes ago, and runs since then if it does."""
-    runs = state != "PENDING"
-    common = {"reason": "None" if runs else "Resources", "partition": "cpu", "priority": 100}
-    return {"name": name, "state": state, "size": size, "limit": limit, "nodes": ""} | common | more
-
-
-def runs(name, nodes, **more):
-    return job(name, "RUNNING", nodes=nodes, **more)
-
-
-def as_text(jobs, clock=True):
-    """What the command SQUEUE prints."""
-    lines = []
-    for one in jobs:
-        start, ran = (
-            (NOW - 600, "10:00" if clock else "INVALID") if one["nodes"] else ("N/A", "0:00")
-        )
-        fields = (
-            one["name"],
-            "ann",
-            one["state"],
-            one["size"],
-            one["limit"],
-            NOW - 600,
-            start,
-            ran,
-            one["priority"],
-            one["reason"],
-            one["partition"],
-            one["nodes"],
-            0,
-        )
-        lines.append("|".join(map(str, fields)))
-    return "\n".join(lines)
-
-
-def as_json(jobs, clock=True):
-    """What squeue --json prints, with numbers as later versions wrap them."""
-
-    def number(value):
-        return {"set": True, "infinite": False, "number": value}
-
-    found = []
-    for one in jobs:
-        array, _, rest = one["name"].partition("_")
-        endless = one["limit"] == "UNLIMITED"
-        limit = {"set": False, "infinite": endless, "number": 0}
-        if not endless and one["limit"][0].isdigit():
-            limit = number(parse_duration(one["limit"]) // 60)
-        entry = {
-            "job_id": int(array),
-            "user_name": "ann",
-            "job_state": [one["state"]],
-            "cpus": number(one["size"]),
-            "time_limit": limit,
-            "submit_time": number(NOW - 600),
-            "start_time": number(NOW - 600 if one["nodes"] else 0),
-            "state_reason": one["reason"],
-            "priority": number(one["priority"]),
-            "partition": one["partition"],
-            "nodes": one["nodes"],
-            "nice": number(0),
-        }
-        if rest.startswith("["):
-            tasks, _, most = rest.strip("[]").partition("%")
-            entry |= {"array_job_id": number(int(array)), "array_task_string": tasks}
-            entry["array_max_tasks"] = number(int(most or 0))
-        elif rest:
-            entry |= {"array_job_id": number(int(array)), "array_task_id": number(int(rest))}
-        found.append(entry)
-    return json.dumps({"jobs": found} | ({"last_update": number(NOW)} if clock else {}))
+from site_helpers.queues import FORMS, NOW, as_json, as_text, job, left_out, runs
 
 
 @pytest.fixture(params=FORMS)
@@ -120,12 +36,6 @@ def ask(request, tmp_path):
             return forecaster_of_queue(queue, futures=60, **options)
 
     return ask
-
-
-def left_out(forecaster):
-    """How many jobs each note leaves out, by the reason."""
-    found = (re.match(r"left out, because of (.*): ([0-9]+) job", n) for n in forecaster.notes)
-    return {match[1]: int(match[2]) for match in found if match}
 
 
 # Nodes and partitions ---------------------------------------------------------------------------
@@ -439,124 +349,6 @@ def test_no_forecast_is_sure_of_a_start_long_before_the_plan(tmp_path_factory, d
         return
     sure = forecast.quantile(0.975)
     assert not ((forecast.plan >= 10 * 60) & (sure < forecast.plan / 20)).any()
-
-
-TABLE = Path(__file__).with_name("kinds.md")
-WINDOWS = (
-    "2026-02-02T04:40+00:00,2026-02-02T06:40+00:00\n2026-02-02T05:40+00:00,2026-02-02T08:40+00:00\n"
-)
-QUEUES = {
-    "I partition": (
-        [runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
-        ["c1|4|idle|cpu", "g1|4|allocated|gpu"],
-    ),
-    "I lost node": (
-        [runs("1", "n1"), runs("2", "n2"), job("3")],
-        ["n1|4|down*|cpu", "n2|4|allocated|cpu"],
-    ),
-    "I draining node": (
-        [runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
-        ["n1|4|draining|cpu", "n2|4|allocated|cpu"],
-    ),
-    "J reason": (
-        [runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)],
-        ["n1|4|allocated|cpu"],
-    ),
-    "J reason out of date": (
-        [runs("1", "n1"), job("2", reason="ReqNodeNotAvail, UnavailableNodes:n1")],
-        ["n1|4|allocated|cpu"],
-    ),
-    "J array throttle": (
-        [runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
-        ["n1|4|mixed|cpu"],
-    ),
-    "K no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], ["n1|4|allocated|cpu"]),
-    "M dependency": (
-        [runs("1", "n1"), job("2", reason="Dependency"), job("3")],
-        ["n1|4|allocated|cpu"],
-    ),
-    "O outages": ([job("1", limit="3:00:00")], ["n1|4|idle|cpu"]),
-}
-# Jobs of a log: number, submit, runtime, limit, and the job that they wait for
-LOGS = {
-    "M dependency": [(1, 0, 3600, 3600, -1), (2, 0, 60, 600, 1)],
-    "O outages": [(1, 0, 60, 600, -1), (2, 11_400, 60, 600, -1)],
-}
-
-
-def left_out_text(counts):
-    """Return in words which jobs are left out."""
-    return "".join(f"; left out: {count} ({why})" for why, count in sorted(counts.items()))
-
-
-def forecast_cell(path, nodes, maintenance):
-    """What `bfenv when` says of a queue: the plan by limits, and what is left out."""
-    forecaster = forecaster_of_queue(path, sinfo=nodes, maintenance=maintenance, futures=20, at=NOW)
-    plan = ", ".join(
-        "never" if wait == np.inf else f"{wait:.0f} s"
-        for wait in forecaster.waiting().plan.tolist()
-    )
-    return plan + left_out_text(left_out(forecaster))
-
-
-def order_cell(folder, monkeypatch, jobs, nodes):
-    """What a cycle of `bfenv apply` says, with programs that print the queue and the nodes."""
-    for name, text in (("squeue", as_text(jobs)), ("sinfo", "\n".join(nodes))):
-        (folder / f"{name}.txt").write_text(text + "\n")
-        (folder / name).write_text(f"#!/bin/sh\n/bin/cat {folder}/{name}.txt\n")
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
-    events = []
-    apply_order("easy-sjf", log=events.append, cycles=1, state=folder / "state.json")
-    cells = [
-        ", ".join(dict.fromkeys(event["wanted"])) + left_out_text(event["left_out"])
-        for event in events
-    ]
-    return " / ".join(cells)
-
-
-def what_if_cell(folder, jobs, windows):
-    """The mean wait that `bfenv report whatif` finds for a log, with maintenance where it is."""
-    path = folder / "log.swf"
-    lines = [
-        f"{number} {submit} -1 {runtime} 4 -1 -1 4 {limit} -1 1 1 1 1 1 1 {after} {min(after, 0)}"
-        for number, submit, runtime, limit, after in jobs
-    ]
-    header = "; UnixStartTime: 1769997600\n; TimeZoneString: UTC\n; MaxProcs: 8\n"
-    path.write_text(header + "\n".join(lines) + "\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that jobs wait for others
-        trace = load_workload(str(path))
-    variants = {"maintenance": with_changes(trace, f"maintenance={windows}")} if windows else {}
-    [row] = what_if(trace, variants, ["easy"], as_is=not variants).rows
-    return f"mean wait {row.metrics['mean_wait']:.0f} s"
-
-
-def test_a_table_of_kinds_by_forms(tmp_path, monkeypatch):
-    """Each kind gives the same in both forms; the table has what each command really answers.
-
-    To write the table again, delete it and run this test.
-    """
-    lines = ["| kind | `when`, text | `when`, JSON | `apply` | `whatif` |", "|---|---|---|---|---|"]
-    for kind, (jobs, nodes) in QUEUES.items():
-        folder = tmp_path / kind.replace(" ", "-")
-        folder.mkdir()
-        (folder / "nodes").write_text("\n".join(nodes))
-        windows = folder / "windows.txt" if kind == "O outages" else None
-        if windows:
-            windows.write_text("begin,end\n" + WINDOWS)
-        cells = []
-        for form, write in zip(FORMS, (as_text, as_json), strict=True):
-            (folder / form).write_text(write(jobs))
-            cells.append(forecast_cell(folder / form, folder / "nodes", windows))
-        assert len(set(cells)) == 1
-        cells.append(order_cell(folder, monkeypatch, jobs, nodes))
-        cells.append(what_if_cell(folder, LOGS[kind], windows) if kind in LOGS else "no queue")
-        lines.append(f"| {' | '.join([kind, *cells])} |")
-    table = "\n".join(lines) + "\n"
-    if not TABLE.exists():
-        TABLE.write_text(table)
-    assert TABLE.read_text() == table
 
 
 def test_the_order_of_apply_has_the_jobs_that_a_forecast_has(tmp_path):

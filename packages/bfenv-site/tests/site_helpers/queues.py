@@ -1,4 +1,9 @@
-"""A queue as squeue prints it."""
+"""Queues as squeue prints them, as text and as JSON."""
+
+import json
+import re
+
+from bfenv.core.durations import parse_duration
 
 QUEUE = """\
 11|ann|RUNNING|4|1:00:00|1767225000|1767225600|INVALID|100|None|main|n1|0
@@ -10,3 +15,86 @@ QUEUE = """\
 17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency|main||0
 9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None|main|n1|0
 """
+
+NOW = 1_770_000_000  # the clock of all queues
+FORMS = ("text", "json")
+
+
+def job(name, state="PENDING", size=4, limit="1:00:00", **more):
+    """A job that was submitted ten minutes ago, and runs since then if it does."""
+    runs = state != "PENDING"
+    common = {"reason": "None" if runs else "Resources", "partition": "cpu", "priority": 100}
+    return {"name": name, "state": state, "size": size, "limit": limit, "nodes": ""} | common | more
+
+
+def runs(name, nodes, **more):
+    return job(name, "RUNNING", nodes=nodes, **more)
+
+
+def as_text(jobs, clock=True):
+    """What the command SQUEUE prints."""
+    lines = []
+    for one in jobs:
+        start, ran = (
+            (NOW - 600, "10:00" if clock else "INVALID") if one["nodes"] else ("N/A", "0:00")
+        )
+        fields = (
+            one["name"],
+            "ann",
+            one["state"],
+            one["size"],
+            one["limit"],
+            NOW - 600,
+            start,
+            ran,
+            one["priority"],
+            one["reason"],
+            one["partition"],
+            one["nodes"],
+            0,
+        )
+        lines.append("|".join(map(str, fields)))
+    return "\n".join(lines)
+
+
+def as_json(jobs, clock=True):
+    """What squeue --json prints, with numbers as later versions wrap them."""
+
+    def number(value):
+        return {"set": True, "infinite": False, "number": value}
+
+    found = []
+    for one in jobs:
+        array, _, rest = one["name"].partition("_")
+        endless = one["limit"] == "UNLIMITED"
+        limit = {"set": False, "infinite": endless, "number": 0}
+        if not endless and one["limit"][0].isdigit():
+            limit = number(parse_duration(one["limit"]) // 60)
+        entry = {
+            "job_id": int(array),
+            "user_name": "ann",
+            "job_state": [one["state"]],
+            "cpus": number(one["size"]),
+            "time_limit": limit,
+            "submit_time": number(NOW - 600),
+            "start_time": number(NOW - 600 if one["nodes"] else 0),
+            "state_reason": one["reason"],
+            "priority": number(one["priority"]),
+            "partition": one["partition"],
+            "nodes": one["nodes"],
+            "nice": number(0),
+        }
+        if rest.startswith("["):
+            tasks, _, most = rest.strip("[]").partition("%")
+            entry |= {"array_job_id": number(int(array)), "array_task_string": tasks}
+            entry["array_max_tasks"] = number(int(most or 0))
+        elif rest:
+            entry |= {"array_job_id": number(int(array)), "array_task_id": number(int(rest))}
+        found.append(entry)
+    return json.dumps({"jobs": found} | ({"last_update": number(NOW)} if clock else {}))
+
+
+def left_out(forecaster):
+    """How many jobs each note leaves out, by the reason."""
+    found = (re.match(r"left out, because of (.*): ([0-9]+) job", n) for n in forecaster.notes)
+    return {match[1]: int(match[2]) for match in found if match}
