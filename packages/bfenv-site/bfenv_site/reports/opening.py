@@ -46,13 +46,13 @@ def verdict(comparison: SiteComparison) -> Markup:
     fair = [finding for finding in comparison.findings if not finding.starves]
     best = comparison.best or (fair[0] if fair and comparison.has_verdict else None)
     means = durations([float(today.wait.mean()), best.mean_wait if best else None], typical)
-    figures = [(means[0], f"mean wait now, {today.policy}")]
+    figures = [(means[0], "mean wait today")]
     if not comparison.has_verdict and comparison.logged is not None:
         real = durations([float(comparison.logged.wait.mean())], typical)[0]
         figures.append((real, "mean wait in your log"))
     if best is not None:
-        then = "then" if comparison.best else "at best"
-        figures.append((means[1], f"mean wait {then}, {best.policy}"))
+        then = "then" if comparison.best else f"at best, {best.policy}"
+        figures.append((means[1], f"mean wait {then}"))
         longest = durations([int(today.wait.max()), best.longest_wait], typical)
         less, more = best.users_less, best.users_more
         figures.append(

@@ -147,7 +147,7 @@ def _first(found: WhatIf) -> Markup:
         if row.workload != base.workload
     ]
     now = durations([base.metrics["mean_wait"]], like)[0]
-    figures = [(now, f"mean wait {base.workload}, {base.policy}")]
+    figures = [(now, f"mean wait {base.workload}")]
     if not others:
         return first_screen(f"The mean wait of {base.policy} is {now}.", figures, None, found.fit)
     row, change = min(
