@@ -189,6 +189,7 @@ def queue(order: str = "fcfs") -> Policy:
 # The published ones -------------------------------------------------------------------------
 
 _PLAIN = "sjf lpt sqf lqf saf lxf wfp3 unicef f1 f2 f3 f4".split()
+_SAF_AGED = "estimate * size ** 1.84 / (1 + (wait / 233280) ** 5.8) ** 2.8"
 _BACKFILLED = ("lxf-width", "aged-sjf", "aged-random", "random")
 _ZOTKIN = "Zotkin, Keleher and Perkovic 2000, section "
 _TSAFRIR = "Tsafrir, Etsion and Feitelson 2007"
@@ -225,8 +226,13 @@ POLICIES = (
     ),
     _published(
         "easy-saf-aged",
-        easy("estimate * size ** 1.84 / (1 + (wait / 233280) ** 5.8) ** 2.8"),
+        easy(_SAF_AGED),
         summary="EASY, small areas first, but before them jobs that have waited for days",
+    ),
+    _published(
+        "easy-saf-aged-guarded",
+        easy(_SAF_AGED, guard=0.7, guard_scale="scaled_backlog"),
+        summary="easy-saf-aged, but first jobs that waited 0.7 x (1 day + the largest backlog)",
     ),
     _published("easy-sjbf", easy(backfill="sjf"), _TSAFRIR + " (SJBF)"),
     _published(

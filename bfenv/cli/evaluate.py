@@ -78,7 +78,8 @@ def evaluate(
 
     Without --agent, policies run on whole workloads. With --agent, all schedulers play the same
     episodes of the environment. The table has the agent, random actions, EASY and every --policy
-    (by default conservative, easy-random, los and the best known order of jobs).
+    (by default conservative, easy-random, los, the best known order of jobs, and the best policy
+    that starves no job).
 
     \b
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
@@ -102,6 +103,10 @@ def evaluate(
     and models have their settings on their cards. Agents that sample actions are scored with and
     without sampling. A column shows the share of an agent's actions that the rules of the
     environment replaced.
+
+    The best policy that starves no job is chosen on the same episodes, from the policies of the
+    table and a few others. A note lists them. It has the lowest penalized slowdown of those that
+    starve a job in no episode.
 
     Episodes have the environment's default length. On a small split, they have half of the jobs
     that follow the warm-up. With --long, a note lists the agents whose long episode differs from
@@ -272,6 +277,7 @@ def _on_episodes(
     from bfenv.cli import show_agents
     from bfenv.evaluation.cases import Episodes, short_length
     from bfenv.evaluation.episodes import RANDOM
+    from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
 
@@ -285,11 +291,15 @@ def _on_episodes(
         competitors += scores.agents_of(agent, cases[0], trust=trust)
     if agents and all(competitor.name != RANDOM for competitor in competitors):
         competitors.append(find_agent_competitor(RANDOM))
+    candidates: list[str] = []
     if agents and not has_policies:
         given = [*_compatible(list(scores.REFERENCES), cases), *given]
+        candidates = compatible_policies(scores.CANDIDATES, cases)
     elif agents:
         given = [*_compatible([REFERENCE], cases), *given]
-    policies = {find_competitor(policy).name: find_competitor(policy) for policy in given}
+    policies = {
+        find_competitor(policy).name: find_competitor(policy) for policy in (*given, *candidates)
+    }
     competitors += policies.values()
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(competitors, cases, watch=watch, **workers)
@@ -297,12 +307,13 @@ def _on_episodes(
     tables = []
     for k, case in enumerate(cases):
         own = rows[k * len(competitors) : (k + 1) * len(competitors)]
-        tables.append(show_agents.scored([row for row in own if row.ok], case))
+        complete = scores.without_candidates([row for row in own if row.ok], candidates)
+        tables.append(show_agents.scored(complete, case))
     if format in show.DATA:
         show.rows([line for table in tables for line in table], format)
         return errors
     for table in tables:
-        show_agents.scores(table, format)
+        show_agents.scores(table, format, candidates)
     if long and (differences := show_agents.disagreements(*tables)):
         show.prose("\n".join(dict.fromkeys(differences)) + "\n")
     return errors

@@ -8,7 +8,7 @@ from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION
 from bfenv.core.text import counted
-from bfenv.evaluation.agent_scores import best_policies
+from bfenv.evaluation.agent_scores import best_policies, best_without_starving
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.evaluation.row import Row
@@ -29,6 +29,7 @@ COLUMNS = (
     "actions\nreplaced",
 )
 BEST = "+"  # marks the policy of the lowest penalized slowdown of its division
+NO_STARVING = "°"  # marks the best policy that starves a job in no episode
 REPLACED = (
     "actions replaced: starts of a policy that the environment's rules do not allow, or illegal "
     "choices of a model, in place of which its best legal one is taken"
@@ -38,7 +39,7 @@ AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor ag
 
 def scored(rows: Sequence[Row], case: Episodes) -> list[Scored]:
     """Return what is shown of rows of episodes: what was played, metrics, and marks."""
-    best, beyond = best_policies(rows), starving(rows)
+    best, beyond, fair = best_policies(rows), starving(rows), best_without_starving(rows)
     settings = case.env_settings
     what = {
         "split": settings["split"],
@@ -53,15 +54,21 @@ def scored(rows: Sequence[Row], case: Episodes) -> list[Scored]:
         | dict.fromkeys(NOTED, 0)  # policies make no decisions of the environment
         | dict(row.metrics)
         | {"starves": row.policy in beyond, "best": row in best}
+        | {"best_without_starving": row is fair}
         for row in rows
     ]
 
 
-def scores(rows: Sequence[Scored], format: Format) -> None:
-    """Print the rows of agents and their references on the same episodes."""
+def scores(rows: Sequence[Scored], format: Format, candidates: Sequence[str] = ()) -> None:
+    """Print the rows of agents and their references on the same episodes.
+
+    `candidates`: the policies that the best one without starving was chosen from, beside the rows.
+    """
     lines = [
         (
-            _short(row["policy"]) + (BEST if row["best"] else ""),
+            _short(row["policy"])
+            + (BEST if row["best"] else "")
+            + (NO_STARVING if row["best_without_starving"] else ""),
             row["division"],
             ratio(row["penalized_slowdown"]),
             ratio(row["slowdown_ratio"]),
@@ -79,14 +86,21 @@ def scores(rows: Sequence[Scored], format: Format) -> None:
     jobs = first["jobs"] // count if first["episode_jobs"] else first["jobs"]
     title = f"{first['workload']}, split {first['split']}: {episodes} {jobs:,} jobs"
     divisions = {row["division"] for row in rows}
-    table_by_division(COLUMNS, lines, format, divisions, title, "\n".join(notes(rows)))
+    table_by_division(COLUMNS, lines, format, divisions, title, "\n".join(notes(rows, candidates)))
 
 
-def notes(rows: Sequence[Scored]) -> list[str]:
+def notes(rows: Sequence[Scored], candidates: Sequence[str] = ()) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     divisions = {row["division"] for row in rows}
     where = "of bfenv" if len(divisions) == 1 else "of its division"
     found = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
+    if any(row["best_without_starving"] for row in rows):
+        others = [name for name in candidates if name not in {row["policy"] for row in rows}]
+        tried = f" and, not shown, {'; '.join(others)}" if others else ""
+        found.append(
+            f"{NO_STARVING} the lowest penalized slowdown of the policies that starve a job in no "
+            f"episode. Tried: the policies above{tried}"
+        )
     if any(row["starves"] for row in rows):
         found.append(MARK_MEANING)
     if divisions == {CLAIRVOYANT}:

@@ -14,7 +14,7 @@ from bfenv.core.policy import Policy, Watch
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings, Workloads
 from bfenv.evaluation.cases import Episodes, check_whole
-from bfenv.evaluation.episodes import RANDOM
+from bfenv.evaluation.episodes import RANDOM, STARVING_EPISODES
 from bfenv.evaluation.evaluator import compatible_policies, evaluate
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
@@ -23,6 +23,17 @@ from bfenv.workloads.load import load_workload
 
 BEST_ORDER = "easy-saf-aged"  # the best order of jobs that is known for the default workload
 REFERENCES = (REFERENCE, "conservative", "easy-random", "los", BEST_ORDER)  # the papers' and it
+# Policies that the best policy without starving is chosen from, beside REFERENCES. They run the
+# same compiled code. The guard of easy-saf-guarded takes ten times as long, and on most logs it
+# starves a job in some episode.
+CANDIDATES = (
+    "los-max-slowdown",
+    "easy-sjbf",
+    "easy-saf-aged-guarded",
+    "easy(order=saf, guard=0.3, guard_scale=scaled_backlog)",
+    "easy(order=saf, guard=0.5, guard_scale=scaled_backlog)",
+    "easy(order=sjf, guard=0.5, guard_scale=scaled_backlog)",
+)
 
 
 def evaluate_agent(
@@ -33,7 +44,7 @@ def evaluate_agent(
     seed: int = 0,
     deterministic: bool | None = None,
     trust: bool = False,
-    references: Sequence[str | Policy] = REFERENCES,
+    references: Sequence[str | Policy] | None = None,
     failed: Callable[[Policy, PolicyError], None] | None = None,
     watch: Watch = lambda share: None,
     **settings: Unpack[EnvSettings],
@@ -52,8 +63,9 @@ def evaluate_agent(
             trace is played once, from the warm-up to the end of the split.
         deterministic: Passed to `predict`; None scores agents that sample actions both ways.
         trust: Open saved models, which may run any code.
-        references: Policies to score on the same jobs. Those that do not plan for requested start
-            times are left out where jobs have some.
+        references: Policies to score on the same jobs; None for REFERENCES and the best policy
+            without starving of REFERENCES and CANDIDATES, see `best_without_starving`. Those that
+            do not plan for requested start times are left out where jobs have some.
         failed: Called with each reference that fails, and the error; the reference has no row then.
             By default, the first error is raised.
         watch: Called once, with a function that returns the fraction of all jobs that have started.
@@ -61,8 +73,8 @@ def evaluate_agent(
     Returns:
         The agent, or the agent and "... (sampled)"; "random", which acts in the default environment
         with your `settings`; and the references, by default EASY, conservative backfilling, a
-        randomized policy, LOS and the best known order of jobs. A policy as an agent is named
-        "... (agent)". Compare rows of one division only.
+        randomized policy, LOS, the best known order of jobs, and the best policy that starves no
+        job. A policy as an agent is named "... (agent)". Compare rows of one division only.
         `bfenv.evaluation.episodes.score_episodes` describes the metrics.
 
     Raises:
@@ -80,8 +92,12 @@ def evaluate_agent(
     agents = agents_of(agent, case, trust=trust, deterministic=deterministic)
     if all(competitor.name != RANDOM for competitor in agents):
         agents.append(find_agent_competitor(RANDOM))
-    named = compatible_policies([find_policy(policy).name for policy in references], [case])
-    given = {find_policy(policy).name: policy for policy in references}
+    candidates = CANDIDATES if references is None else ()
+    given = {
+        find_policy(policy).name: policy
+        for policy in (*(REFERENCES if references is None else references), *candidates)
+    }
+    named = compatible_policies(list(given), [case])
     shown = [given[name] for name in named]
     rows = evaluate([*agents, *shown], [case], watch=watch)
     scored = []
@@ -92,7 +108,7 @@ def evaluate_agent(
             failed(find_policy(given.get(row.policy, row.policy)), PolicyError(row.failure))
         else:
             raise PolicyError(row.failure)
-    return scored
+    return without_candidates(scored, candidates)
 
 
 def agents_of(
@@ -133,6 +149,35 @@ def best_policies(rows: Sequence[Row]) -> list[Row]:
         reverse=True,
     )
     return list({row.division: row for row in ranked}.values())  # the last of each division
+
+
+def best_without_starving(rows: Sequence[Row]) -> Row | None:
+    """Return the policy of the lowest penalized slowdown that starves a job in no episode.
+
+    Only policies of the reference's division count: they run every job to its end, and do not know
+    its runtime unless the reference does, too. None if the reference has no row.
+
+    Args:
+        rows: Of one case of episodes.
+    """
+    division = next((row.division for row in rows if row.policy == REFERENCE), None)
+    fair = [
+        row
+        for row in rows
+        if row.kind == "policy" and row.division == division and not row.metrics[STARVING_EPISODES]
+    ]
+    return min(fair, key=lambda row: row.metrics["penalized_slowdown"] or 0.0, default=None)
+
+
+def without_candidates(rows: Sequence[Row], candidates: Sequence[str]) -> list[Row]:
+    """Leave out the rows of candidates, except that of the best policy without starving.
+
+    Args:
+        rows: Of one case of episodes.
+        candidates: Names of policies.
+    """
+    best = best_without_starving(rows)
+    return [row for row in rows if row.policy not in candidates or row is best]
 
 
 def workload_of(agent: str) -> str | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.player import Totals
+from bfenv.analysis.comparison import starves
 from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import find_policy
 from bfenv.core.competitor import Competitor
@@ -18,6 +19,7 @@ from bfenv.evaluation.row import Row, new_row
 
 RANDOM = "random"  # name of the agent that learns nothing
 DEFAULT = "Backfill-v0"  # name of the default workload
+STARVING_EPISODES = "starving_episodes"  # name of a metric
 MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
 
 
@@ -31,7 +33,8 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
     The metrics are means over the episodes of the means over their jobs, "p95_wait" and "max_wait"
     of all jobs, "slowdown_ratio" and "longest_wait_ratio" to the reference, "penalized_slowdown"
     the geometric mean of the episodes' own, "mean_reward" and "reward_deviation" mean and standard
-    deviation of the sum of the rewards "penalized"; of agents, also "decisions", the share
+    deviation of the sum of the rewards "penalized", "starving_episodes" the number of episodes
+    with a longest wait over STARVES times the reference's; of agents, also "decisions", the share
     "outside_window" of them at which jobs waited outside the window,
     "replaced_actions", which the rules of the environment or the legal choice of a model replaced,
     and "illegal_actions", which counted as the pass.
@@ -118,5 +121,9 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "penalized_slowdown": float(np.exp(np.mean(np.log(measures)))),
         "mean_reward": float(np.mean(rewards)),
         "reward_deviation": float(np.std(rewards)),
+        STARVING_EPISODES: sum(
+            bool(starves(own.wait.max(), usual.wait.max()))
+            for own, usual in zip(episodes, easy, strict=True)
+        ),
     }
     return replace(row, metrics=metrics)

@@ -73,6 +73,7 @@ SCENARIOS = {
     "easy-sjf-guarded": SHORTEST,
     "easy-f2-guarded": EASY,
     "easy-saf-aged": LEAST_DEMAND,  # 4 for 3, 25.6 for 2, 28.6 for 1, 45.3 for 4; no wait counts
+    "easy-saf-aged-guarded": LEAST_DEMAND,  # nor is any over the guard's 0.7 days
     "easy-sjbf": EASY,
     "easy++": EASY,  # nobody's runtimes are known: predictions are estimates
     # every job has a reservation; with exact estimates nobody's moves

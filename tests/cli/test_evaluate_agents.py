@@ -12,7 +12,7 @@ from bfenv.agents.network_agent import load_network, save_network
 from bfenv.agents.seen_jobs import span_of
 from bfenv.cli.show_agents import disagreements, notes
 from bfenv.evaluation import evaluate_agent
-from bfenv.evaluation.agent_scores import workload_of
+from bfenv.evaluation.agent_scores import CANDIDATES, REFERENCES, workload_of
 from bfenv.evaluation.summary import starving
 from tests.leaderboard.suites import SAMPLES
 
@@ -58,6 +58,7 @@ def test_table(run):
     assert status == 0
     assert "split test: 2 episodes of 640 jobs" in out and "split test: all" in out
     assert out.count("+ the policy of bfenv with the lowest penalized slowdown") == 2
+    assert out.count("° the lowest penalized slowdown of the policies that starve a job in no") == 2
     markdown = run("evaluate", *arguments[:-1], "-f", "markdown")[1]
     assert markdown.count(f"| {SAMPLES}:easy |") == 1 and "all 344 jobs" not in markdown
 
@@ -91,7 +92,7 @@ def test_several_agents(run):
     names = [line.split(" | ")[0].removeprefix("| ") for line in lines]
     rows = json.loads(run(*arguments, "json")[1])
     shown = [row["policy"] for row in rows]
-    assert shown == [name.rstrip("+") for name in names[1:]] and "easy-saf-aged" in shown
+    assert shown == [name.rstrip("+°") for name in names[1:]] and "easy-saf-aged" in shown
     assert names[0] == "policy" and len(set(names)) == len(names) and "easy" in names
     assert names[1:5] == list(agents)
     assert [name for name in names[5:] if name.startswith("random")] == ["random"]
@@ -109,6 +110,23 @@ def test_policy_in_the_environment(run):
     assert free_acting["replaced_actions"] == 0
     for metric in ("mean_bounded_slowdown", "mean_wait", "max_wait"):
         assert free_acting[metric] == others[2][metric]
+
+
+@pytest.mark.compiled
+def test_best_without_starving(run):
+    """The last row is the best of all policies tried that starve a job in no episode."""
+    arguments = ("-a", "random", "-w", WORKLOAD, "--episodes", 2, "-f", "json")
+    shown = json.loads(run("evaluate", *arguments)[1])
+    tried = [word for name in (*REFERENCES, *CANDIDATES) for word in ("-p", name)]
+    every = json.loads(run("evaluate", *arguments, *tried)[1])
+    fair = [row for row in every if row["kind"] == "policy" and row["starving_episodes"] == 0]
+    best = min(fair, key=lambda row: row["penalized_slowdown"])
+    assert len(every) == 1 + len(REFERENCES) + len(CANDIDATES) > len(fair)
+    assert [row for row in shown if row["best_without_starving"]] == [best]
+    others = [row["policy"] for row in shown if row["policy"] != best["policy"]]
+    assert others == [name for name in ("random", *REFERENCES) if name != best["policy"]]
+    rows = evaluate_agent("random", bfenv.load_workload(WORKLOAD), episodes=2)
+    assert [row.policy for row in rows] == [row["policy"] for row in shown]
 
 
 def test_policies_on_episodes(run):
@@ -157,6 +175,7 @@ def test_failing_policy(run, tmp_path, monkeypatch):
 ROW = {
     "policy": "models/a.zip",
     "starves": False,
+    "best_without_starving": False,
     "division": "completion",
     "decisions": 200,
     "replaced_actions": 0,

@@ -8,7 +8,7 @@ from bfenv.agents import PolicyAgent, RandomAgent, open_agent, span_of
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.analysis.comparison import STARVES
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.evaluation.agent_scores import best_policies, evaluate_agent
+from bfenv.evaluation.agent_scores import best_policies, best_without_starving, evaluate_agent
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import score_episodes
 from bfenv.evaluation.summary import starving
@@ -37,7 +37,7 @@ def test_easy():
 
 def test_reward():
     """The mean reward and its deviation are those of the sums of the default reward."""
-    row = evaluate_agent("random", TRACE, episodes=3, **OPTIONS)[0]
+    row = evaluate_agent("random", TRACE, episodes=3, references=[], **OPTIONS)[0]
     env, sums = BackfillEnv(TRACE, split="test", **OPTIONS), [0.0] * 3
     for seed in range(3):
         observation, over, agent = env.reset(seed=seed)[0], False, RandomAgent(env, seed)
@@ -56,7 +56,7 @@ def test_share():
         shares.extend(share() for share in watched)
         return RandomAgent(env, seed)
 
-    evaluate_agent(make, TRACE, episodes=2, watch=watched.append, **OPTIONS)
+    evaluate_agent(make, TRACE, episodes=2, watch=watched.append, references=["easy"], **OPTIONS)
     assert shares[0] == 0 and shares == sorted(shares) and watched[0]() == 1
 
 
@@ -98,7 +98,10 @@ def test_references(policy):
 
 
 def test_best():
-    """The best row is the policy of the lowest penalized slowdown; a mark says who starves jobs."""
+    """The best row is the policy of the lowest penalized slowdown; a mark says who starves jobs.
+
+    The best without starving is the best of the others.
+    """
     rows = evaluate_agent("random", TRACE, references=["fcfs", "easy", "easy-saf"], **WHOLE)
     schedules = {name: bfenv.simulate(TRACE, name) for name in ("fcfs", "easy", "easy-saf")}
     easy = schedules["easy"]
@@ -113,12 +116,16 @@ def test_best():
     longest = {name: schedule.wait.max() for name, schedule in schedules.items()}
     beyond = {name for name in longest if longest[name] > STARVES * longest["easy"]}
     assert starving(rows[1:]) == beyond
+    assert {row.policy for row in rows if row.metrics["starving_episodes"]} == beyond
+    fair = min(measures.keys() - beyond, key=measures.get)
+    assert best_without_starving(rows).policy == fair
+    assert best_without_starving([row for row in rows if row.policy != "easy"]) is None
 
 
 @pytest.mark.parametrize("name", ["random:window=8", "random:window=8,reservations=0"])
 def test_agrees_with_leaderboard(name):
     """On a whole trace an agent has the metrics of its leaderboard row, to the last bit."""
-    row, *_ = evaluate_agent(name, TRACE, seed=5, **WHOLE)
+    row, *_ = evaluate_agent(name, TRACE, seed=5, references=[], **WHOLE)
     schedule, played = play_whole(TRACE, name, 5)
     metrics = bfenv.analysis.metrics(schedule)
     for name in ("mean_bounded_slowdown", "mean_wait", "max_wait"):
@@ -141,7 +148,8 @@ def test_every_trace_once():
             seen.append((self.env.trace, len(self.env.episode_jobs)))
             return super().predict(*args, **others)
 
-    evaluate_agent(Recorder, traces, episode_jobs=None, warmup_jobs=10, split="all")
+    options = {"episode_jobs": None, "warmup_jobs": 10, "split": "all"}
+    evaluate_agent(Recorder, traces, references=[], **options)
     assert set(seen) == {(traces[0], 290), (traces[1], 190)}
 
 
@@ -156,7 +164,7 @@ class Passing:
 
 def test_passing():
     """An agent that never starts a job is marked: its actions are illegal and it starves jobs."""
-    rows = evaluate_agent(Passing(), TRACE, episodes=1, **OPTIONS)
+    rows = evaluate_agent(Passing(), TRACE, episodes=1, references=["easy"], **OPTIONS)
     agent = rows[0]
     assert "agent" in starving(rows) and agent.metrics["illegal_actions"] > 0
     assert agent.metrics["slowdown_ratio"] > 1
@@ -174,7 +182,7 @@ class Mixed:
 
 def test_both_modes():
     """An agent is scored with deterministic and with sampled actions; one mode may be chosen."""
-    options = {**OPTIONS, "reservations": 0, "idle": "allowed"}
+    options = {**OPTIONS, "reservations": 0, "idle": "allowed", "references": []}
     rows = by_name(evaluate_agent(Mixed(), TRACE, episodes=2, **options))
     assert rows["agent"].metrics != rows["agent (sampled)"].metrics
     only = evaluate_agent(Mixed(), TRACE, episodes=2, deterministic=False, **options)
@@ -188,6 +196,7 @@ def test_seen_jobs():
         trained_on = (span_of(TRACE, 0, 150),)
 
     options = {"episodes": 1, "episode_jobs": 20, "warmup_jobs": 10, "split": "all"}
+    options["references"] = []
     evaluate_agent(Trained, TRACE[150:], **options)
     for trace in (TRACE[100:], TRACE):
         with pytest.raises(bfenv.BfenvError, match=r"trained on \d+ of the .* jobs"):
