@@ -144,9 +144,7 @@ def test_summary(command):
     assert groups.load_command(command).get_short_help_str(100) == summary.text
 
 
-NOTICE = re.compile(
-    r"bfenv: (compiling for the first use on this machine, .*|.* after [\d.]+ (s|min|h))"
-)
+NOTICE = re.compile(r"bfenv: .* after [\d.]+ (s|min|h)")
 
 
 def without_notices(err):

@@ -151,6 +151,7 @@ def many_different():
     return bfenv.make_trace(np.zeros(350), size, runtime, 20, estimate=estimate)
 
 
+@pytest.mark.compiled
 @given(overloaded(), st.randoms(use_true_random=False), st.integers(0, 12))
 @example(many_at_once(), Random(1), 0)
 @example(many_at_once(), Random(1), 150)

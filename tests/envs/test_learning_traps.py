@@ -26,6 +26,7 @@ def random_metrics(env, seeds):
     return metrics
 
 
+@pytest.mark.compiled
 def test_starvation():
     """Random actions have a better mean than EASY, by starving jobs, and a worse objective."""
     metrics = random_metrics(BackfillEnv(**SHORT), 10)

@@ -89,6 +89,7 @@ def test_reset_needed():
         env.step(np.zeros(2, dtype=int))
 
 
+@pytest.mark.compiled
 def test_maskable_ppo(tmp_path):
     """MaskablePPO learns, is evaluated, saved and loaded."""
     env = VecNormalize(VecMonitor(BackfillVecEnv(4, **SHORT)), norm_obs=False)

@@ -8,6 +8,7 @@ from bfenv.envs.vector import BackfillVectorEnv
 from tests.envs.vectors import SHORT, same, some_actions
 
 
+@pytest.mark.compiled  # uncompiled threads take turns
 @pytest.mark.parametrize("order", [{}, {"window": 3, "window_order": "saf"}])
 def test_threads(order):
     """Several threads take the steps of one, bit for bit, also those that are sent."""

@@ -25,6 +25,7 @@ from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
 FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
+SLOW = {"cons-rs", "multiqueue"}  # their examination takes longer than their compilation
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -39,11 +40,14 @@ def engine():
     "policy",
     [
         pytest.param(
-            each,
-            id=each.name,
-            marks=() if each is FIRST[each.decide.__module__] else pytest.mark.thorough,
+            policy,
+            id=policy.name,
+            marks=[
+                *([] if policy is FIRST[policy.decide.__module__] else [pytest.mark.thorough]),
+                *([pytest.mark.compiled] if policy.name in SLOW else []),
+            ],
         )
-        for each in POLICIES
+        for policy in POLICIES
     ],
 )
 def test_registered_policies(policy):
