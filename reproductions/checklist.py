@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     place: str  # section, table, figure, equation
     what: str  # what the paper has there
     kind: str  # one of KINDS
-    name: str  # in bfenv
+    name: str  # in bfenv; of a "page", below docs/
 
 
 KINDS: Mapping[str, str] = MappingProxyType(
@@ -34,6 +34,10 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "function": "`{}`",
         "environment": "`gym.make('Backfill-v0', {})`",
         "command": "`bfenv {}`",
+        "log": "`bfenv.load_workload({})`, a log",
+        "page": "[{0}](../{0})",
+        "item": "[{}]({})",  # an item of the paper that is no table or figure of it
+        "absent": "not in bfenv: {}",  # with the reason
     }
 )
 
@@ -43,6 +47,10 @@ ZOTKIN = (
     Entry("Section 2", "conservative backfilling", "policy", "conservative"),
     Entry("Section 2", "slowdown as 1 + delay / max(runtime, 10 s)", "metric",
           "mean_delay_slowdown"),
+    Entry("Sections 4 to 8", "average waiting time", "metric", "mean_wait"),
+    Entry("Section 3", "KTH", "log", "KTH-SP2-1996-2"),
+    Entry("Section 3", "LNL", "log", "LLNL-T3D-1996-2"),
+    Entry("Section 3", "CTC, 430 nodes", "log", "CTC-SP2-1996-3.1-cln(processors=430)"),
     Entry("Section 3", "the workload SUD", "workload", "sud:jobs=200"),
     Entry("Section 4", "R, deterministic", "workload",
           "lublin:jobs=300,estimates=deterministic,factor=5"),
@@ -50,16 +58,17 @@ ZOTKIN = (
           "lublin:jobs=300,estimates=uniform-zotkin,factor=5"),
     Entry("Section 4", "off-line: all jobs at once", "workload",
           "lublin:jobs=300,all_at_once=true"),
+    Entry("Section 4", "end of the last job", "metric", "makespan"),
     Entry("Section 5", "users' estimates times R when jobs enter", "workload",
           "lublin:jobs=300,estimates=user,factor=3"),
     Entry("Section 5", "sorting by length, without backfilling", "policy", "sjf"),
     Entry("Section 5", "sorting by length, with backfilling", "policy", "easy-sjf"),
-    Entry("Section 5", "users' estimates times a constant factor", "workload",
-          "lublin:jobs=300,estimates=user,factor=3"),
+    Entry("Section 5, Table 6", "SortFCFS, in two readings", "item", "sort-fcfs"),
     Entry("Section 5, Table 8", "a guarantee of one shadow time", "policy", "easy-sjf-shadow1"),
     Entry("Section 5, Table 8", "k shadow times, with any order", "policy",
           "easy(order=saf, shadow_intervals=4)"),
-    Entry("Section 5.1, equation 1", "bounded slowdown, with any bound", "function",
+    Entry("Section 5.1, equation 1", "bounded slowdown, with any bound B; here at least 1",
+          "function",
           "bfenv.analysis:bounded_slowdown"),
     Entry("Section 5.1, equation 2", "slowdown over width", "metric", "mean_width_slowdown"),
     Entry("Section 5.1", "the order slowdown / width", "policy", "easy(order=lxf-width)"),
@@ -69,21 +78,28 @@ ZOTKIN = (
           "conservative-random-sjf"),
     Entry("Section 6", "random numbers in orders of your own", "policy",
           'conservative(order="random/estimate")'),
-    Entry("Section 7", "overestimation: runtime over estimate", "function",
+    Entry("Section 7", "overestimation, as its inverse: runtime over estimate", "function",
           "bfenv.workloads:summarize"),
+    Entry("Section 7", "the most frequent estimates", "function",
+          "bfenv.workloads.summary:popular_estimates"),
     Entry("Section 8", "guaranteed over actual delay", "function",
           "bfenv.analysis:guarantee_ratios"),
-    Entry("Section 8, Figure 16", "its median and the ratio that a fifth exceeds", "metric",
-          "median_guarantee_ratio"),
+    Entry("Section 8", "its mean", "metric", "mean_guarantee_ratio"),
+    Entry("Section 8, Figure 16", "its median", "metric", "median_guarantee_ratio"),
+    Entry("Section 8, Figure 16", "the ratio that a fifth exceeds", "metric",
+          "p80_guarantee_ratio"),
     Entry("Section 8", "share of jobs that start at once", "metric", "started_at_once"),
     Entry("Section 8", "no guarantees: a new schedule in each pass", "policy",
           "conservative-replan"),
+    Entry("Section 8", "shortest first without guarantees", "policy", "conservative-replan-sjf"),
+    Entry("Section 8", "random order without guarantees", "policy", "conservative-replan-random"),
     Entry("Section 8", "the combination without guarantees", "policy",
           "conservative-replan-random-sjf"),
     Entry("Section 8", "aged criterion 1/r + weight x delay", "policy",
           "conservative(order=aged-sjf, guarantees=false, weight=0.001)"),
     Entry("Section 8", "aged random criterion", "policy",
           "conservative(order=aged-random, guarantees=false)"),
+    Entry("Section 8", "the delay after which no new job gets ahead", "page", "policies/orders.md"),
     Entry("Section 8, last paragraph", "aged criteria in EASY", "policy",
           "easy(order=aged-sjf, weight=0.001)"),
 )  # fmt: skip
@@ -96,20 +112,37 @@ KLUSACEK = (
     Entry("Page 1", "the two criteria of a move", "policy",
           "cons-rs(wait_weight=2, slowdown_weight=1)"),
     Entry("Page 1", "the job that is moved", "policy", "cons-rs(choice=wait)"),
+    Entry("Table", "Meta09", "log", "METACENTRUM-2009-2(processors=806)"),
+    Entry("Table", "Meta08", "log", "METACENTRUM-2008"),
+    Entry("Table", "HPC2N", "log", "HPC2N-2002-2.2-cln"),
+    Entry("Table", "LLNL Thunder", "log", "LLNL-Thunder-2007-1.1-cln"),
+    Entry("Table", "LLNL Atlas", "log", "LLNL-Atlas-2006-2.1-cln"),
+    Entry("Table", "SDSC DataStar", "log", "SDSC-DS-2004-2.1-cln"),
     Entry("Table", "average wait time", "metric", "mean_wait"),
     Entry("Text below the table", "average slowdown", "metric", "mean_slowdown"),
+    Entry("Text below the table", "the same comparison for the slowdown", "item", "slowdown"),
 )  # fmt: skip
 TSAFRIR = (
+    Entry("Table 2", "CTC, 512 processors", "log", "CTC-SP2-1996-3.1-cln(processors=512)"),
+    Entry("Table 2", "KTH", "log", "KTH-SP2-1996-2"),
+    Entry("Table 2", "SDSC", "log", "SDSC-SP2-1998-4.2-cln"),
+    Entry("Table 2", "BLUE", "log", "SDSC-BLUE-2000-4.2-cln"),
     Entry("Section 2", "FCFS", "policy", "fcfs"),
     Entry("Section 2", "backfilling", "policy", "easy"),
     Entry("Section 3.1", "the F-model, random", "workload",
           "lublin:jobs=300,estimates=uniform-tsafrir,factor=3"),
     Entry("Section 3.1", "the F-model, deterministic", "workload",
           "lublin:jobs=300,estimates=deterministic,factor=2"),
-    Entry("Section 3.2", "users' estimates times two", "workload",
+    Entry("Section 3.2", "perfect estimates", "workload", "lublin:jobs=300,estimates=exact"),
+    Entry("Section 3.2", "perfect estimates times two", "workload",
+          "lublin:jobs=300,estimates=deterministic,factor=2"),
+    Entry("Section 3.2, the holes argument", "users' estimates times two", "workload",
           "lublin:jobs=300,estimates=doubled"),
+    Entry("Section 3.2, the robustness claim", "a metric of robustness", "absent",
+          "it belongs to the paper that is cited, and is not defined here"),
     Entry("Figure 2, caption", "mean wait", "metric", "mean_wait"),
     Entry("Figure 2, caption", "mean bounded slowdown", "metric", "mean_bounded_slowdown"),
+    Entry("Figure 2, caption", "mean slowdown", "metric", "mean_slowdown"),
     Entry("Figure 4", "5th to 95th percentile over seeds", "command",
           "evaluate -w lublin:jobs=100,procs=16 -p easy --seeds 2"),
     Entry("Figure 5", "backfilled jobs", "metric", "backfilled"),
@@ -117,12 +150,17 @@ TSAFRIR = (
     Entry("Section 3.3, Figure 7", "stolen time", "metric", "stolen_time_per_delayed_head"),
     Entry("Section 3.3", "probability that a short job looks longer", "function",
           "bfenv.workloads.models.simple_estimates:swap_probability"),
+    Entry("Section 3.3", "how often that happens", "item", "swaps"),
+    Entry("Section 3.3", "bursts make the curve of CTC a V", "item", "bursts"),
     Entry("Section 3.3", "burstiness", "workload", "lublin:jobs=300,burst=8,burst_period=12h"),
     Entry("Section 4", "the modal model", "workload", "lublin:jobs=300,estimates=tsafrir"),
-    Entry("Section 4", "share of the jobs at the maximum", "workload",
+    Entry("Section 4", "the longest estimate allowed", "workload", "lublin:jobs=300,emax=4h"),
+    Entry("Section 4", "share of the jobs at the longest estimate", "workload",
           "lublin:jobs=300,emax_share=0.5"),
     Entry("Section 4", "how many values serve 90 % of the jobs", "workload",
           "lublin:jobs=300,popular_values=15,popular_share=0.9"),
+    Entry("Section 4", "users' and modal estimates against multiples of the runtime", "item",
+          "section-4"),
     Entry("Section 4, by its reference 23", "repetition of a user's estimates", "function",
           "bfenv.workloads.models.modal_estimates:repeated"),
 )  # fmt: skip
@@ -131,18 +169,16 @@ LAWSON = (
     Entry("Section 3", "single-queue backfilling with speculation", "policy", "easy-speculative"),
     Entry("Section 2.1, equation 1", "bounds of the queues", "policy",
           "multiqueue(bounds=(1000, 10000))"),
-    Entry("Section 2.1", "initial partitions", "policy", "multiqueue(partitions=(2, 1, 1))"),
-    Entry("Section 2.1", "number of partitions", "policy", "multiqueue(partitions=4)"),
     Entry("Section 2.1", "orders of your own in the queues", "policy",
           "multiqueue(order=size * estimate)"),
     Entry("Section 2.1", "speculative execution: length of a trial", "policy",
-          "multiqueue(speculation=180)"),
+          "multiqueue(speculation=1min)"),
+    Entry("Section 2.1", "estimate above which jobs are tried", "policy",
+          "multiqueue(tried_above=10000)"),
     Entry("Section 2.1", "initial sizes of the partitions", "policy",
           "multiqueue(partitions=(2, 1, 1))"),
     Entry("Section 2.1", "number of partitions, whatever the queues", "policy",
           "multiqueue(partitions=2)"),
-    Entry("Section 2.1", "more than two levels of priority", "workload",
-          "lublin:jobs=300,high_priority_share=(0.3, 0.1)"),
     Entry("Note 4", "which of the jobs that may be restarted are tried", "policy",
           'multiqueue(restartable="priority > 0")'),
     Entry("Section 2.1", "trials in EASY", "policy", "easy(trial=180, trial_above=1000)"),
@@ -158,9 +194,19 @@ LAWSON = (
     Entry("Section 3, equation 2", "slowdown as 1 + delay / service time", "metric",
           "mean_slowdown"),
     Entry("Section 3, equation 3", "slowdown ratio R", "metric", "slowdown_ratio"),
-    Entry("Figures 3, 5, 6, 8", "R by class", "metric", "slowdown_ratio_small_estimate"),
-    Entry("Figures 6 to 9", "R by priority", "metric", "slowdown_ratio_priority_1"),
+    Entry("Figures 3, 5, 6, 8", "R of the short jobs", "metric", "slowdown_ratio_small_estimate"),
+    Entry("Figures 3, 5, 6, 8", "R of the medium jobs", "metric",
+          "slowdown_ratio_medium_estimate"),
+    Entry("Figures 3, 5, 6, 8", "R of the long jobs", "metric", "slowdown_ratio_long_estimate"),
+    Entry("Figures 6 to 9", "R of the jobs of high priority", "metric",
+          "slowdown_ratio_priority_1"),
+    Entry("Figures 6 to 9", "R of the jobs of low priority", "metric",
+          "slowdown_ratio_priority_0"),
     Entry("Figure 4", "R of each 1000 submissions", "function", "bfenv.analysis:slowdown_ratios"),
+    Entry("Section 3", "CTC", "log", "CTC-SP2-1996-3.1-cln(processors=430)"),
+    Entry("Section 3", "KTH", "log", "KTH-SP2-1996-2"),
+    Entry("Section 3", "PAR", "log", "SDSC-Par-1996-3.1-cln"),
+    Entry("Section 3", "SP2", "log", "SDSC-SP2-1998-4.2-cln"),
     Entry("Section 3.2", "faster arrivals", "workload", "lublin:jobs=300,arrival_rate=1.25"),
     Entry("Table 2", "missed reservations", "metric", "missed_reservations"),
     Entry("Figure 11", "tail of the delays of reservations", "function",
@@ -193,10 +239,18 @@ SHMUELI = (
     Entry("Algorithm 5", "selected first", "policy", "los-selected-first"),
     Entry("Algorithm 6", "maxjobs", "policy", "los-maxjobs"),
     Entry("Algorithm 7", "max-slowdown", "policy", "los-max-slowdown"),
-    Entry("Section 3.4", "total response time, greatest or least", "policy",
-          "los(merit=response, aim=min)"),
+    Entry("Section 3.4", "total response time, greatest", "policy", "los(merit=response)"),
+    Entry("Section 3.4", "total response time, least", "policy", "los(merit=response, aim=min)"),
     Entry("Section 3.4", "total slowdown, least", "policy", "los(merit=slowdown, aim=min)"),
+    Entry("Section 3.4", "what each merit gains", "item", "section-3.4"),
+    Entry("Section 3.5", "complexity of the algorithm", "absent",
+          "a bound, from which the thesis computes no number"),
+    Entry("Section 3.5.1", "only the jobs that fit", "policy", "los(counts=fitting)"),
     Entry("Section 3.5.1, 4.4", "limited lookahead", "policy", "los(lookahead=10)"),
+    Entry("Section 3.5.1, 4.4", "the whole queue", "policy", "los(lookahead=None)"),
+    Entry("Section 4.1, appendix B", "CTC", "log", "CTC-SP2-1996-3.1-cln(processors=512)"),
+    Entry("Section 4.1, appendix B", "SDSC", "log", "SDSC-SP2-1998-4.2-cln"),
+    Entry("Section 4.1, appendix B", "KTH", "log", "KTH-SP2-1996-2"),
     Entry("Section 4.1", "load by stretching submit times", "workload", "lublin:jobs=300,load=0.9"),
     Entry("Section 4.2", "mean job differential with an interval", "function",
           "bfenv.analysis:differences"),
@@ -206,6 +260,7 @@ SHMUELI = (
           "bfenv.analysis:queue_curve"),
     Entry("Chapter 5", "LOS with several reservations", "policy", "los(reservations=2)"),
     Entry("Chapter 5", "a threshold on the utilization", "policy", "los(threshold=0.9)"),
+    Entry("Chapter 5", "what these two gain", "item", "chapter-5"),
     Entry("Algorithm 8", "EASY backfilling", "policy", "easy"),
     Entry("Algorithm 8", "its one reservation, in the environment", "environment",
           "reservations=1"),
@@ -253,13 +308,16 @@ def place_of(paper: str, name: str) -> str | None:
             return f"[{item.title}]({paper}.md)"
     for entry in ENTRIES[paper]:
         if entry.place == label_of(name):
-            return f"{entry.what}: {in_bfenv(entry)}"
+            return f"{entry.what}: {in_bfenv(paper, entry)}"
     return None
 
 
-def in_bfenv(entry: Entry) -> str:
+def in_bfenv(paper: str, entry: Entry) -> str:
     """Return an entry's place in bfenv, as Markdown."""
-    quoted = {"policy", "workload"}
+    if entry.kind == "item":
+        (title,) = (item.title for item in PAPERS[paper].items if item.name == entry.name)
+        return KINDS["item"].format(title, f"{paper}.md")
+    quoted = {"policy", "workload", "log"}
     quote = "'" if '"' in entry.name else '"'
     name = f"{quote}{entry.name}{quote}" if entry.kind in quoted else entry.name
     return KINDS[entry.kind].format(name.replace(":", ".") if entry.kind == "function" else name)
@@ -270,13 +328,15 @@ def render() -> str:
     lines = [
         "# Checklist of the five papers",
         "",
-        "Every algorithm, parameter, metric, table and figure, with its place in bfenv. Made by "
-        "`python -m reproductions checklist`. A test runs each line.",
+        "Every algorithm, parameter, workload, metric, table and figure, with its place in bfenv. "
+        "Made by `python -m reproductions checklist`. A test tries each line. Fetch a log with "
+        "`bfenv workloads fetch` before you load it; the page of each paper says how its edition "
+        "differs from the paper's.",
     ]
     for paper, entries in ENTRIES.items():
         lines += ["", f"## {PAPERS[paper].title}", "", PAPERS[paper].reference, ""]
         lines += ["| in the paper | what | in bfenv |", "|---|---|---|"]
-        lines += [f"| {one.place} | {one.what} | {in_bfenv(one)} |" for one in entries]
+        lines += [f"| {one.place} | {one.what} | {in_bfenv(paper, one)} |" for one in entries]
         lines += ["", "| table or figure | what |", "|---|---|"]
         lines += [f"| {label_of(name)} | {place_of(paper, name)} |" for name in CONTENTS[paper]]
     return "\n".join(lines) + "\n"

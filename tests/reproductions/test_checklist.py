@@ -9,21 +9,33 @@ import bfenv
 from bfenv import cli
 from bfenv.analysis import summarize
 from bfenv.core.names import import_object, read_value
+from bfenv.workloads.archive.catalogue import find_log
 from reproductions.checklist import CONTENTS, ENTRIES, KINDS, Entry, place_of, render
 from reproductions.item import Item
 from reproductions.papers import PAPERS
 from tests.conftest import ROOT
 
+READINGS = {"readings", "readings-slowdown"}  # items that compare readings of a paper
 LINES = list(dict.fromkeys((e.kind, e.name) for part in ENTRIES.values() for e in part))
-POLICIES, WORKLOADS, METRICS, FUNCTIONS, COMMANDS, SETTINGS = (
-    [name for kind, name in LINES if kind == of]
-    for of in ("policy", "workload", "metric", "function", "command", "environment")
+POLICIES, WORKLOADS, METRICS, FUNCTIONS, COMMANDS, SETTINGS, LOGS, PAGES, OTHERS = (
+    [name for kind, name in LINES if kind in of]
+    for of in (
+        ["policy"],
+        ["workload"],
+        ["metric"],
+        ["function"],
+        ["command"],
+        ["environment"],
+        ["log"],
+        ["page"],
+        ["item", "absent"],
+    )
 )
 
 
 def test_the_kinds_are_all_tried():
-    """Each line is of a kind that some test below runs."""
-    lists = (POLICIES, WORKLOADS, METRICS, FUNCTIONS, COMMANDS, SETTINGS)
+    """Each line is of a kind that some test below tries."""
+    lists = (POLICIES, WORKLOADS, METRICS, FUNCTIONS, COMMANDS, SETTINGS, LOGS, PAGES, OTHERS)
     assert sum(map(len, lists)) == len(LINES) and {kind for kind, _ in LINES} <= KINDS.keys()
 
 
@@ -50,14 +62,14 @@ def test_workload(name):
 def test_metrics():
     """Every metric has a number, of a schedule with priorities, reservations and guarantees."""
     trace = bfenv.make_trace(
-        [0, 0, 1, 2, 3, 30],
-        [3, 2, 4, 1, 2, 1],
-        [60, 30, 20, 40, 9, 5],
+        [0, 0, 1, 2, 3, 30, 31],
+        [3, 2, 4, 1, 2, 1, 1],
+        [60, 30, 20, 40, 9, 5, 7],
         4,
-        estimate=[90, 60, 20, 80, 30, 2000],
-        priority=[0, 1, 0, 1, 0, 0],
-        requested_start=[0, 0, 0, 0, 50, 0],
-        user=[0, 1, 0, 1, 0, 1],
+        estimate=[90, 60, 20, 80, 30, 2000, 20_000],
+        priority=[0, 1, 0, 1, 0, 0, 0],
+        requested_start=[0, 0, 0, 0, 50, 0, 0],
+        user=[0, 1, 0, 1, 0, 1, 1],
     )
     schedule, other = (bfenv.simulate(trace, name) for name in ("conservative", "multiqueue"))
     found = summarize(schedule, other)["metrics"]
@@ -87,6 +99,32 @@ def test_setting(name):
     setting, _, value = name.partition("=")
     chosen = {setting: read_value(value)}
     bfenv.BackfillEnv("lublin:jobs=2000,procs=16", **chosen).reset(seed=0)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_log(name):
+    """Every log is in the catalogue, from which it can be fetched, and its paper's page has it."""
+    assert find_log(name.partition("(")[0])
+    for paper, entries in ENTRIES.items():
+        if any(entry.name == name for entry in entries):
+            runs = {v.run.workload for i in PAPERS[paper].items for v in i.build(False).values()}
+            assert any(workload.startswith(name.rstrip(")")) for workload in runs)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name):
+    """Every page is there."""
+    assert (ROOT / "docs" / name).is_file()
+
+
+@pytest.mark.parametrize("paper", ENTRIES)
+def test_further_items(paper):
+    """Each item that is no table or figure of its paper has its line, and each line its item."""
+    further = {
+        item.name for item in PAPERS[paper].items if not item.name.startswith(("table", "figure"))
+    }
+    listed = {entry.name for entry in ENTRIES[paper] if entry.kind == "item"}
+    assert listed == further - READINGS
 
 
 @pytest.mark.parametrize("paper", CONTENTS)
