@@ -39,6 +39,7 @@ UNITS = {"s": 1, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in
 DURATIONS = ("runtime", "estimate")
 TIMES = ("submit", "start", "end")
 MOST = 1e30  # of a number in its unit
+NO_LIMITS = (2**32 - 1, 2**32 - 2)  # unlimited, and not said, in tables of Slurm's database
 BATCH = 1 << 16  # rows of Parquet that are read at a time
 DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
@@ -169,7 +170,9 @@ def _in_seconds(parse: Callable[[Any], Record], units: Mapping[str, float], line
         value = getattr(record, name)
         with suppress(ValueError, TypeError, OverflowError):  # other text says its own units
             number = float(value)
-            if 0 <= number < MOST:
+            if field == "estimate" and number in NO_LIMITS:
+                changed[name] = ""
+            elif 0 <= number < MOST:
                 changed[name] = number * unit
     return record._replace(**changed)
 

@@ -133,6 +133,14 @@ def test_runtimes_in_another_unit_stop_the_import(tmp_path):
     assert set(trace.runtime.tolist()) == {1800}
 
 
+def test_a_limit_that_the_database_of_slurm_does_not_have(tmp_path):
+    """Unlimited is 2**32 - 1 minutes there: the longest limit of the others stands in."""
+    rows = [{"s": BEGIN + i, "n": 1, "r": 600, "l": (60, 2**32 - 1)[i % 2]} for i in range(JOBS)]
+    mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l:min"}
+    trace = read_columns(write_table(tmp_path / "jobs.csv", rows), mapping, processors=64)
+    assert set(trace.jobs.estimate.tolist()) == {3600}
+
+
 def test_limits_of_months_are_doubted(tmp_path):
     path = table(tmp_path / "jobs.csv", 7_200_000)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
