@@ -85,13 +85,17 @@ def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
 
 
 def _nodes(rows: Iterable[tuple[str, ...]]) -> list[Node]:
-    """Return nodes from rows of a place, a name, processors, a state, and one of its partitions."""
+    """Return nodes from rows of a place, names, processors, a state, and one of its partitions.
+
+    Names are as Slurm lists them, such as "n[1-4]" of equal nodes.
+    """
     nodes: dict[str, Node] = {}
-    for where, name, size, state, partition in rows:
+    for where, names, size, state, partition in rows:
         count = whole_number(where, size)
         is_up, is_lost = read_state(state)
-        partitions = nodes[name].partitions if name in nodes else ()
-        nodes[name] = Node(name, count, is_up, (*partitions, partition.rstrip("*")), is_lost)
+        for name in expand_names(where, names):
+            partitions = nodes[name].partitions if name in nodes else ()
+            nodes[name] = Node(name, count, is_up, (*partitions, partition.rstrip("*")), is_lost)
     return list(nodes.values())
 
 
@@ -120,7 +124,9 @@ def _rows_of_sinfo(group: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     cpus, partition = group["cpus"], group["partition"]["name"]
     size = str(cpus["maximum"]) if cpus["maximum"] == cpus["minimum"] else "of several sizes"
     state = _state(group["node"]["state"], [])
-    return [(str(name), size, state, str(partition)) for name in group["nodes"]["nodes"]]
+    names = group["nodes"]["nodes"]
+    names = names if isinstance(names, str) else ",".join(map(str, names))
+    return [(names, size, state, str(partition))]
 
 
 def _state(state: str | list[str], flags: list[str]) -> str:

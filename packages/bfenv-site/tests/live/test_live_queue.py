@@ -163,6 +163,18 @@ def test_nodes(tmp_path):
     assert [node.partitions for node in read_sinfo(path)][1] == ("main", "fat")
 
 
+def test_groups_of_equal_nodes(tmp_path):
+    """Without -N, sinfo prints lists of equal nodes."""
+    path = tmp_path / "nodes.txt"
+    path.write_text("n[1-2]|4|allocated|main*\nn2,n[03-04]|4|idle|fat\n")
+    assert [(node.name, node.partitions) for node in read_sinfo(path)] == [
+        ("n1", ("main",)), ("n2", ("main", "fat")), ("n03", ("fat",)), ("n04", ("fat",)),
+    ]  # fmt: skip
+    path.write_text("n[1-2|4|allocated|main*\n")
+    with pytest.raises(bfenv.BfenvError, match="nodes.txt, line 1: a bracket in 'n\\[1-2' has no"):
+        read_sinfo(path)
+
+
 NODES_OF_SCONTROL = {
     "nodes": [
         {"name": "n1", "cpus": 4, "state": ["ALLOCATED"], "partitions": ["main"]},
