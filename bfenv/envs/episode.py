@@ -6,6 +6,8 @@ In all of them `cluster`, `jobs` and `truth` are those of environment i.
 
 from typing import Any
 
+import numpy as np
+
 import bfenv.envs.batch_state as at
 from bfenv.core.cluster import NEXT_JOB, Cluster, finished, may_start, now, start, waiting
 from bfenv.core.events import Truth, advance, commit_starts
@@ -28,15 +30,21 @@ def open_episode(
     state: BatchState, tables: TraceTables, rules: EnvRules, i: int, window: EpisodeWindow
 ) -> None:
     """Open an episode on a warm machine; the next `step` goes to its first decision."""
-    counters, cluster = state.counters[i], at.cluster_of(state, i)
-    jobs = at.jobs_of(state, tables, i)
-    ended = ended_before(cluster, window)
     state.per_job[i, [at.TAKEN, at.CHOSEN]] = 0  # of jobs that may now be to come
+    learn_users(state, tables, rules, i, ended_before(at.cluster_of(state, i), window))
+    columns = [at.FIRST, at.LAST, at.STEPS]
+    state.counters[i, columns] = window.first, window.last, OPENED
+
+
+def learn_users(
+    state: BatchState, tables: TraceTables, rules: EnvRules, i: int, ended: np.ndarray
+) -> None:
+    """Let all that is known of users in environment i come from jobs that have ended."""
     if rules.users is not None:
         state.user_ended[i], state.user_sums[i], state.user_recent[i] = 0, 0, 0
         state.by_estimate[i], state.by_size[i] = 0, 0
+        cluster, jobs = at.cluster_of(state, i), at.jobs_of(state, tables, i)
         learn_jobs(at.history_of(state, tables, i), cluster, jobs, ended)
-    counters[at.FIRST], counters[at.LAST], counters[at.STEPS] = window.first, window.last, OPENED
 
 
 @kernel

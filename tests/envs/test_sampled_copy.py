@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 import bfenv
 from bfenv.core.cluster import NEXT_JOB, running, waiting
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs import BackfillVectorEnv, sampled_copy
+from bfenv.envs import BackfillEnv, BackfillVectorEnv, sampled_copy
 from bfenv.envs.batch_state import LAST_SLOWDOWN
 
 SHORT = {"warmup_jobs": 20, "episode_jobs": 60, "window": 16}
@@ -207,6 +207,18 @@ def test_users():
         before, after = (getattr(each.batch._state, name) for each in (env, copied))
         assert np.array_equal(before, after)
     assert (copied.batch._state.user_ended > 0).any()
+
+
+def test_several_traces():
+    """A copy has the one trace that its environment is in, whichever of several that is."""
+    env = BackfillEnv(**SHORT)
+    for k in (0, 4):
+        env.reset(seed=0, options={"trace": k})
+        play(env, 5)
+        copied = sampled_copy(env, 0)
+        assert copied.trace.name == f"{env.trace.name}, a future"
+        assert np.array_equal(copied.action_masks(), env.action_masks())
+        assert play(copied)[-1][-1]["mean_bounded_slowdown"] >= 1
 
 
 def test_pickle():
