@@ -139,6 +139,14 @@ def compiling(mode: str) -> Iterator[None]:
         _mode = before
 
 
+_uncompiled_calls = 0
+
+
+def uncompiled_calls() -> int:
+    """Return how often this process has run a kernel as plain Python, for want of its code."""
+    return _uncompiled_calls
+
+
 @cache
 def _compile_process(root: Path) -> CompileProcess:
     return CompileProcess(root)
@@ -262,14 +270,15 @@ class Kernel(CPUDispatcher):
 
         numba calls this where it has no machine code for the types of arguments.
         """
-        if _mode == NEVER:
-            return self.run_uncompiled
-        if _mode == MEANWHILE:
-            if time.monotonic() < self._next_look:
-                return self.run_uncompiled
-            if not self._is_ready(tuple(map(self.typeof_pyval, arguments))):
+        global _uncompiled_calls
+        is_ready = _mode == NOW
+        if _mode == MEANWHILE and time.monotonic() >= self._next_look:
+            is_ready = self._is_ready(tuple(map(self.typeof_pyval, arguments)))
+            if not is_ready:
                 self._next_look = time.monotonic() + LOOK
-                return self.run_uncompiled
+        if not is_ready:
+            _uncompiled_calls += 1
+            return self.run_uncompiled
         code: Callable[..., Any] = super()._compile_for_args(*arguments)
         return code
 

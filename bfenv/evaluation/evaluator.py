@@ -25,6 +25,7 @@ from bfenv.core.competitor import Competitor
 from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
+from bfenv.core.kernel import uncompiled_calls
 from bfenv.core.partitions import Partitions, is_partitioned, partitions_of, with_partitions
 from bfenv.core.policy import COMPLETION, Policy, Watch, division_of, plans_for
 from bfenv.core.schedule import Schedule
@@ -267,12 +268,13 @@ def _run(
     if competitor.is_compiled:
         warm_up(competitor)  # so that no compilation is timed
     played: Played | None = None
-    begin = time.perf_counter()
+    begin, calls = time.perf_counter(), uncompiled_calls()
     if isinstance(competitor, AgentCompetitor) and not is_partitioned(trace):
         schedule, played = competitor.play(trace, row.seed, watch)
     else:
         schedule = simulate(trace, competitor, row.seed, watch=watch)
-    row = replace(row, seconds=time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    row = replace(row, seconds=seconds, is_uncompiled=uncompiled_calls() > calls)
     if (schedule.trial_end >= 0).any() and not competitor.trials:
         raise PolicyError("it starts jobs for trials, and has not declared it")
     schedule.check()

@@ -153,6 +153,7 @@ class Row:
     versus: Versus = field(default_factory=Versus)  # comparison with EASY on the same jobs
     curves: Curves = field(default_factory=Curves)  # for charts
     seconds: float | None = field(default=None, compare=False)  # of the simulation; not in files
+    is_uncompiled: bool = field(default=False, compare=False)  # some of its code, in these seconds
     schedule: Schedule | None = field(default=None, compare=False, repr=False)  # nor is this
     decision_seconds: np.ndarray | None = field(default=None, compare=False, repr=False)  # nor is
     # this: how long each decision of an agent took, (decisions,) float64
@@ -284,7 +285,7 @@ def new_row(trace: Trace, **identity: Any) -> Row:
 CHOICES = {"kind": (*KINDS, "log"), "division": DIVISIONS}
 OPTIONAL = ("code", "division", "foresight", "sandbox", "schedule_hash")  # left out if None
 PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
-LOCAL = ("seconds", "schedule", "decision_seconds")  # not in files
+LOCAL = ("seconds", "is_uncompiled", "schedule", "decision_seconds")  # not in files
 _types = get_type_hints(Row)
 REQUIRED = {
     one.name: _types[one.name]

@@ -12,6 +12,7 @@ import pytest
 
 import bfenv
 from bfenv.cli.show_policies import short_names
+from bfenv.core.kernel import NEVER, NOW, compiling
 from tests.site_log import write_site
 
 
@@ -24,6 +25,16 @@ def test_all_policies(run):
     assert out.index("\n easy-sjf ") < out.index("\n easy ") < out.index("\n fcfs ")
     starving = re.findall(r"^ (\S+) .* h\* ", out, re.M)
     assert starving[0] == "saf" and out.index("\n fcfs ") < out.index("\n saf ")
+
+
+def test_times(run):
+    """Times of code that was not compiled yet are marked, and what is compiled has none."""
+    for mode in (NEVER, NOW):
+        with compiling(mode):
+            status, out, _ = run("evaluate", "-w", "lublin:jobs=30", "-p", "easy", "-p", "fcfs")
+        assert status == 0
+        assert len(re.findall(r" ~[\d.]+ m?s *$", out, re.M)) == (2 if mode == NEVER else 0)
+        assert ("`bfenv warm` compiles it" in out) == (mode == NEVER)
 
 
 def test_requested_starts(run):
