@@ -219,7 +219,7 @@ def summary(items: Sequence[Item], verdicts: Sequence[ItemVerdict]) -> Grid:
             item.title,
             share(verdict.values),
             share(verdict.order) if verdict.order else "",
-            ", ".join(share(count) for _, count in verdict.claims),
+            ", ".join(filter(None, (share(count) for _, count in verdict.claims))),
             verdict.overall,
         ]
         for item, verdict in zip(items, verdicts, strict=True)

@@ -1,45 +1,88 @@
 """Slurm's scheduler acts in the environment: it keeps in step with what the rules replace."""
 
-import pytest
+import inspect
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bfenv.envs.backfill import BackfillEnv
+from bfenv_site.slurm.parameters import PARAMETERS
+from bfenv_site.slurm.site import slurm
 from tests.agents.acting import check_default, check_free, play, workload
 
-every_policy = pytest.mark.parametrize(
-    "policy",
-    [
-        "slurm",
-        'slurm(parameters="bf_interval=600,bf_max_job_test=3")',
-        'slurm(parameters="bf_max_job_user=1,bf_window=60")',
-    ],
-)
+FEW = 24  # jobs
+# Values of each parameter that make a difference to so few jobs of minutes to hours
+VALUES = {
+    "bf_interval": [1, 30, 600],
+    "bf_resolution": [1, 60, 3600],
+    "bf_window": [1, 60, 1440],
+    "bf_max_job_test": [1, 3, 500],
+    "bf_node_space_size": [2, 4, 500],
+    "bf_max_job_start": [0, 1, 2],
+    "bf_job_part_count_reserve": [0, 1, 2],
+    "bf_max_job_part": [0, 1, 3],
+    "bf_max_job_user": [0, 1, 3],
+    "bf_max_job_user_part": [0, 1, 3],
+    "bf_min_age_reserve": [0, 60, 3600],
+    "default_queue_depth": [1, 2, 100],
+    "sched_interval": [1, 60, 3600],
+}
+SETTINGS = {
+    "window": [1, 2, 5, 16, 64],
+    "window_order": ["mixed", "oldest", "saf"],
+    "reservations": ["chosen", 0, 1],
+    "idle": ["never", "allowed", "every_pass"],
+    "warmup_jobs": [0, 8],
+    "max_episode_steps": [None, 10],
+}
+DRAWN = st.fixed_dictionaries({name: st.sampled_from(SETTINGS[name]) for name in SETTINGS})
 
 
-@every_policy
-def test_free(policy):
+@st.composite
+def drawn_policies(draw):
+    """The policy with drawn options; a parameter that is left out has its default."""
+    optional = {name: st.sampled_from(values) for name, values in VALUES.items()}
+    chosen = draw(st.fixed_dictionaries({}, optional=optional))
+    parameters = ",".join(f"{name}={value}" for name, value in chosen.items())
+    return slurm(parameters, cores_per_node=draw(st.sampled_from([1, 2, 3, 16])))
+
+
+def test_every_option_is_drawn():
+    """A parameter or an option that is added without values to draw is named here.
+
+    `conf` and `version` are those of a site, with which the policy does not act as an agent.
+    """
+    assert VALUES.keys() == PARAMETERS.keys()
+    options = set(inspect.signature(slurm).parameters)
+    assert options - {"conf", "version"} == {"parameters", "cores_per_node"}
+
+
+def test_free():
     """Where all is allowed, each job starts when it does under `simulate`, and none is replaced."""
-    check_free(policy)
+    check_free("slurm")
 
 
-@every_policy
-def test_default(policy):
+@given(drawn_policies())
+@settings(max_examples=30)
+def test_free_options(policy):
+    """The same holds with drawn options."""
+    check_free(policy, FEW)
+
+
+def test_default():
     """By default, each planned start that is not made counts as replaced, and each other start."""
-    check_default(policy)
+    check_default("slurm")
 
 
-@every_policy
-@given(
-    window=st.sampled_from([1, 2, 5, 16, 64]),
-    reservations=st.sampled_from(["chosen", 0, 1]),
-    idle=st.sampled_from(["never", "allowed", "every_pass"]),
-)
-@settings(max_examples=10)
-def test_settings(policy, window, reservations, idle):
-    """Under drawn settings it chooses legal actions."""
-    rules = {"reservations": reservations, "idle": idle}
-    env = BackfillEnv(
-        workload(), split="all", window=window, episode_jobs=40, warmup_jobs=20, **rules
-    )
-    play(policy, env)
+@given(drawn_policies())
+@settings(max_examples=30)
+def test_default_options(policy):
+    """The same holds with drawn options."""
+    check_default(policy, FEW)
+
+
+@given(drawn_policies(), DRAWN, st.integers(0, 3))
+@settings(max_examples=30)
+def test_settings_and_options(policy, drawn, seed):
+    """With drawn options and under drawn settings it chooses legal actions."""
+    play(policy, BackfillEnv(workload(FEW), split="all", episode_jobs=12, **drawn), seed)
