@@ -285,9 +285,9 @@ ITEMS = (
          partial(_snapshots, ("-high", "-low"), high_priority_share=0.95)),
     Item("figure-10", "R with reservations", "Section 3.4", _figure_10),
     Item("table-2", "missed reservations", "Section 3.4", _table_2, digits=0,
-         note="The paper does not state which start times are requested; here they are uniform "
-         "within a day of submission. So the numbers missed are of another experiment; only the "
-         "claim can be compared, and the band shows how close the numbers are all the same."),
+         note="The paper does not state which start times are requested. Here they are uniform "
+         "within a day of submission. So the numbers of missed reservations need not agree, and "
+         "only the claim can be judged. The ratios show how close the numbers are."),
     Item("figure-11", "distribution tails of reservation delays, proportion 0.25", "Section 3.4",
          _figure_11),
     Item("readings", "R under other readings of Figure 2 and of the metric", "Figures 2 and 3",

@@ -31,16 +31,18 @@ LEGEND = (
 )
 MOST = 8  # comparisons of a claim that are written out
 Grid = tuple[list[str], list[list[str]]]  # headings, lines
-RULES = (
-    "Rules, the same for all papers: a number agrees if its ratio to the printed one is within the "
-    "band of its item (10 % unless it says otherwise), or if rounding explains the rest. An order "
-    "agrees if all pairs of printed numbers more than 5 % apart come out in that order. A claim, "
-    "which is what the text says of a table or figure, agrees if all its comparisons hold. Only "
-    "logs with the paper's jobs count; how many hold on other jobs is added in parentheses."
-)
+RULES = """\
+The same rules hold for all papers:
+
+* A *value* agrees if its ratio to the printed one is within the band of its item (10 % unless the
+  item says otherwise), or if rounding explains the difference.
+* An *order* agrees if all pairs of printed numbers that differ by more than 5 % come out in the
+  printed order.
+* A *claim* is what the text says of a table or figure. It agrees if all its comparisons hold.
+* Only logs with the paper's jobs count. Counts on other jobs are in parentheses."""
 FIGURES = (
-    "The values of the figures are not available, only what the text says of them. Figures are "
-    "therefore drawn with our values, and beside them the values that the text states, marked ≈."
+    "The data of the paper's figures are not available. The figures here show our values. Values "
+    "that the paper's text states are marked ≈."
 )
 
 

@@ -148,12 +148,12 @@ def _unseen(measure: str, scale: float, quick: bool) -> Content:
 
 SLOW = ("conservative",)
 _MARKS = (
-    " Tuned on jobs of these traces: † on those of its own trace; ‡ on the first 60 % of SDSC-SP2 "
-    "and HPC2N, which the windows of these two are in, and the last 40 % are not."
+    " † was tuned on jobs of the same trace. ‡ was tuned on the first 60 % of SDSC-SP2 and HPC2N. "
+    "The windows of these two are in that part, and the last 40 % are not."
 )
 _COPIES = (
-    "A cell is the mean over shaken copies, submit times moved by up to 5 minutes; in parentheses "
-    "are the 5th and the 95th percentile of the copies."
+    "A cell is the mean over copies whose submit times are shaken by up to 5 minutes. In "
+    "parentheses are the 5th and the 95th percentile of the copies."
 )
 ITEMS = (
     Item("heuristics", "the heuristics on ten windows", "Tables 5 and 6; WFP3 and UNICEP without "

@@ -370,8 +370,8 @@ _NEAR = (("CTC", "0.9"), ("SDSC", "0.9"))
 
 ITEMS = (
     Item("figure-1.1", "the waiting queue holds four jobs", "Page 2", _figure_1_1, exact=True,
-         digits=0, note="The figure is lost; sizes and runtimes are those of the formula of the "
-         "utilization on page 4."),
+         digits=0, note="The figure is not available. Sizes and runtimes come from the formula of "
+         "the utilization on page 4."),
     Item("figure-1.2", "a possible schedule of the four jobs", "Page 2", _figure_1_2, exact=True),
     Item("table-1.1", "computed values for the example schedule", "Page 3", _table_1_1, exact=True,
          digits=0),

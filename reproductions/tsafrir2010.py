@@ -352,7 +352,7 @@ ITEMS = (
          digits=0),
     Item("figure-7", "impact of the heel-and-toe dynamic", "Section 3.3", _figure_7),
     Item("swaps", "how often the shorter of two jobs looks longer", "Section 3.3, text", _swaps,
-         note="The pairs are neighbours in order of submission with unlike runtimes."),
+         note="A pair is two consecutive jobs with different runtimes."),
     Item("bursts", "CTC with bursty arrivals", "Section 3.3, text", _bursty,
          note="The paper does not say how burstiness was introduced. Here all jobs of a week "
          "arrive in its first 42 hours, `burst=4,burst_period=7d`."),

@@ -119,8 +119,9 @@ def _table(quick: bool) -> Content:
 
 
 _LEGEND = (
-    "A cell is the ratio of the mean bounded slowdowns, geometric mean over the seeds, with its "
-    "95 % interval: ✓ the first side is better, ✗ the second is, ~ undecided."
+    "A cell is the ratio of the first side's mean bounded slowdown to the second's: the geometric "
+    "mean over the seeds, and its 95 % interval. ✓: the first side is better. ✗: the second is. "
+    "~: undecided."
 )
 
 ITEMS = (
@@ -131,9 +132,9 @@ ITEMS = (
 TWENTY_YEARS = Paper(
     "twenty-years",
     "Twenty years later",
-    "The conclusions of the five papers, asked of all logs: the last 40 % of each, which no agent "
-    f"is trained on, {SEEDS} times with submit times shaken by up to {SHAKE // 60} minutes. The "
-    "same seeds shake the jobs of both sides alike, so each interval is one of paired differences.",
+    "Do the conclusions of the five papers hold on other logs? We test them on the last 40 % of "
+    f"each log, {SEEDS} times with submit times shaken by up to {SHAKE // 60} minutes. Both sides "
+    "of a comparison get the same shaken jobs, so the intervals are of paired differences.",
     LOGS,
     ITEMS,
     figures_lost=False,
