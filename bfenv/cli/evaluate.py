@@ -199,7 +199,7 @@ def _on_traces(
 
     options = {} if split is None else {"split": split}
     cases_of = {name: workload_cases(name, seeds, load, **options) for name in workloads}
-    cases = [case for own in cases_of.values() for case in own]
+    cases = [case for group in cases_of.values() for case in group]
     named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
     is_several = len(cases_of) > 1
     with show.share_done("jobs started", patience=0) as watch:
@@ -220,8 +220,8 @@ def _on_traces(
         show.rows([row.flat() for row in complete], format)
     elif not errors:
         show.text(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    for name, own in cases_of.items():
-        for line in _trained_here([row.policy for row in complete], name, own[0].trace()):
+    for name, group in cases_of.items():
+        for line in _trained_here([row.policy for row in complete], name, group[0].trace()):
             show.text(f"bfenv: {line}", file=sys.stderr)
     if errors and not any(row.policy != LOGGED for row in complete):
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
@@ -306,8 +306,8 @@ def _on_episodes(
     errors = [row.failure for row in rows if not row.ok]
     tables = []
     for k, case in enumerate(cases):
-        own = rows[k * len(competitors) : (k + 1) * len(competitors)]
-        complete = scores.without_candidates([row for row in own if row.ok], candidates)
+        rows_there = rows[k * len(competitors) : (k + 1) * len(competitors)]
+        complete = scores.without_candidates([row for row in rows_there if row.ok], candidates)
         tables.append(show_agents.scored(complete, case))
     if format in show.DATA:
         show.rows([line for table in tables for line in table], format)
@@ -405,8 +405,8 @@ def _compatible(names: list[str], cases: "Sequence[Case | Episodes]") -> list[st
     """Return the policies that can schedule all jobs; print which cannot to stderr."""
     from bfenv.evaluation.evaluator import compatible_policies
 
-    found = compatible_policies(names, cases)
-    if unable := [name for name in names if name not in found]:
+    compatible = compatible_policies(names, cases)
+    if unable := [name for name in names if name not in compatible]:
         what = "left out, because they do not plan for requested start times"
         show.text(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
-    return found
+    return compatible

@@ -99,13 +99,13 @@ class AllCommands(Group):
         missing: dict[str, list[tuple[str, str]]] = {}
         lines: list[tuple[str, str]] = []
         for name, (text, extra) in MENU.items():
-            own = lines if not extra or is_installed(extra) else missing.setdefault(extra, [])
-            own.append((name, text))
+            listed = lines if not extra or is_installed(extra) else missing.setdefault(extra, [])
+            listed.append((name, text))
         with formatter.section("Commands"):
             formatter.write_dl(lines)
-        for extra, others in missing.items():
+        for extra, commands in missing.items():
             with formatter.section(f'Commands after pip install "bfenv[{extra}]"'):
-                formatter.write_dl(others)
+                formatter.write_dl(commands)
 
 
 def load_command(name: str) -> Any:
@@ -129,9 +129,11 @@ def load_command(name: str) -> Any:
     # What a newcomer needs before the options stands above them, all else below.
     command.help, _, details = (command.help or "").partition("\n\nDetails:\n\n")
     command.epilog = details or None
-    behind = {other: text for other, (text, _) in BEHIND.items() if other.startswith(f"{name} ")}
+    behind = {
+        longer: summary.text for longer, summary in BEHIND.items() if longer.startswith(f"{name} ")
+    }
     if behind:
-        lines = (f"  bfenv {other}\n    {text}" for other, text in behind.items())
+        lines = (f"  bfenv {longer}\n    {text}" for longer, text in behind.items())
         command.epilog = f"{details}\n\n" * bool(details) + "\n".join(("\b", "More:", *lines))
     command.name = name
     return command

@@ -156,20 +156,20 @@ class Once(TyperCommand):
                     f"{command} has no option {word}: give the workload by itself, "
                     f"as in `bfenv {command} {metavar}`"
                 )
-        _, rest, given = self.make_parser(ctx).parse_args(list(args))
-        if rest:
+        _, extra, given = self.make_parser(ctx).parse_args(list(args))
+        if extra:
             takes_none = all(param.param_type_name == "option" for param in self.params)
             names = {name for param in self.params for name in param.opts}
             workload = ", a workload by --workload" if "--workload" in names else ""
             programs = "".join(f", a program by {name}" for name in PROGRAMS if name in names)
             is_policy = takes_none and "--policy" in names
             hint = (
-                f"name a policy by --policy {rest[0]}{workload}{programs}"
+                f"name a policy by --policy {extra[0]}{workload}{programs}"
                 if is_policy
                 else "see --help"
             )
             what = "argument" if takes_none else "further argument"
-            raise BfenvError(f"{command} takes no {what} {rest[0]!r}; {hint}")
+            raise BfenvError(f"{command} takes no {what} {extra[0]!r}; {hint}")
         for option in given:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
             if given.count(option) > 1 and not flag_or_list:

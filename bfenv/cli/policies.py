@@ -23,10 +23,10 @@ def policies(
     """
     from bfenv.baselines.registry import find_competitor, policies
 
-    found = map(find_competitor, names) if names else policies().values()
+    listed = map(find_competitor, names) if names else policies().values()
     rows = [
         {"policy": policy.name, "what it does": policy.summary, "source": policy.source}
-        for policy in found
+        for policy in listed
     ]
     if format in (Format.json, Format.csv):
         show.rows(rows, format)

@@ -43,6 +43,6 @@ def record(
     with show.progress() as progress:
         bar = progress.add_task("playing", total=episodes)
         done = partial(progress.update, bar, advance=1)
-        one = find_policy(policy) if policy else agent
-        name = record_dataset(one, out, workload, episodes, name, done, **settings)
+        recorded = find_policy(policy) if policy else agent
+        name = record_dataset(recorded, out, workload, episodes, name, done, **settings)
     show.text(f"{name}: read it with MINARI_DATASETS_PATH={out}")

@@ -191,7 +191,7 @@ def table(
             print(f"\n{note}")
         return
     if format is Format.latex:
-        headings = [one.replace("\n", " ") for one in columns]
+        headings = [column.replace("\n", " ") for column in columns]
         print(_latex(headings, lines, numbers, title, note, ranked))
         return
     from rich import box
@@ -205,7 +205,7 @@ def table(
     ]
     width = Console().width
     share = NAMES_SHARE if words == 2 else 0.0  # with more columns of words, numbers come first
-    least = [min(each, NARROWEST) for each in widths[:words]]
+    least = [min(width, NARROWEST) for width in widths[:words]]
     least[0] = min(widths[0], max(NARROWEST, int(share * width)))
     least[:whole_names] = widths[:whole_names]
     folded = sum(least)
@@ -215,11 +215,11 @@ def table(
     if title:  # not as that of a grid, which is as narrow as the table
         prose(title)
     for part in whole if len(whole) == len(parts) else parts:
-        own = [*range(words), *(words + i for i in part)]
+        shown = [*range(words), *(words + i for i in part)]
         room = width - sum(widths[words + i] + 2 for i in part) - 2 * words
         fitted = _fitted(widths[:words], least, room)
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        for i in own:
+        for i in shown:
             number = i >= words
             # The first column holds names to type.
             unfolded = number or i < whole_names or (i == 0 and not numbers)
@@ -231,7 +231,7 @@ def table(
                 overflow="fold",
             )
         for line in lines:
-            grid.add_row(*(escape(line[i]) for i in own))  # names may have brackets
+            grid.add_row(*(escape(line[i]) for i in shown))  # names may have brackets
         # A number that does not fit even beside folded words makes the table wider.
         needed = sum(fitted) + sum(widths[words + i] + 2 for i in part) + 2 * words
         Console(width=max(width, needed) if part else width, emoji=False).print(grid)
@@ -274,12 +274,12 @@ def _latex(
     starves = ["*" in {cell[-1:] for cell in line} for line in lines]  # names may have more of them
     for i, heading in enumerate(columns):
         values = [
-            float(found[0].replace(",", "")) if (found := NUMBER.match(line[i])) else math.inf
+            float(number[0].replace(",", "")) if (number := NUMBER.match(line[i])) else math.inf
             for line in lines
         ]
         fair = [x for x, is_marked in zip(values, starves, strict=True) if not is_marked]
         is_ranked = ranked and i >= words
-        is_ranked &= bool(below) or any(one in heading for one in LESS_IS_BETTER)
+        is_ranked &= bool(below) or any(word in heading for word in LESS_IS_BETTER)
         if is_ranked and min(fair, default=math.inf) < math.inf and "interval" not in heading:
             for k, value in enumerate(values):
                 if value == min(fair) and not starves[k]:
@@ -293,7 +293,7 @@ def _latex(
         rows = [
             part for row, line in zip(rows, small, strict=True) for part in (row, rf"{line} \\")
         ]
-    head = " & ".join(one.translate(LATEX) for one in columns) + r" \\"
+    head = " & ".join(column.translate(LATEX) for column in columns) + r" \\"
     return "\n".join(
         [
             r"\begin{table}  % \usepackage{booktabs}",
@@ -316,12 +316,12 @@ def _parts(widths: Sequence[int], room: int) -> list[list[int]]:
     """Divide columns of numbers into parts that fit in this room, each at least one column."""
     parts: list[list[int]] = [[]]
     taken = 0
-    for i, each in enumerate(widths):
-        if parts[-1] and taken + each + 2 > room:
+    for i, width in enumerate(widths):
+        if parts[-1] and taken + width + 2 > room:
             parts.append([])
             taken = 0
         parts[-1].append(i)
-        taken += each + 2
+        taken += width + 2
     return parts
 
 

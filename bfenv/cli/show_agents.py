@@ -93,52 +93,52 @@ def notes(rows: Sequence[Scored], candidates: Sequence[str] = ()) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     divisions = {row["division"] for row in rows}
     where = "of bfenv" if len(divisions) == 1 else "of its division"
-    found = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
+    notes = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
     if any(row["best_without_starving"] for row in rows):
-        others = [name for name in candidates if name not in {row["policy"] for row in rows}]
-        tried = f" and, not shown, {'; '.join(others)}" if others else ""
-        found.append(
+        unshown = [name for name in candidates if name not in {row["policy"] for row in rows}]
+        tried = f" and, not shown, {'; '.join(unshown)}" if unshown else ""
+        notes.append(
             f"{NO_STARVING} the lowest penalized slowdown of the policies that starve a job in no "
             f"episode. Tried: the policies above{tried}"
         )
     if any(row["starves"] for row in rows):
-        found.append(MARK_MEANING)
+        notes.append(MARK_MEANING)
     if divisions == {CLAIRVOYANT}:
-        found.append(CLAIRVOYANT_MEANING)
+        notes.append(CLAIRVOYANT_MEANING)
     elif divisions != {COMPLETION}:
-        found.append(DIVISIONS_MEANING)
+        notes.append(DIVISIONS_MEANING)
     if any(row["replaced_actions"] for row in rows):
-        found.append(REPLACED)
+        notes.append(REPLACED)
     for row in rows:
         name, decisions = _short(row["policy"]), row["decisions"]
         if row["illegal_actions"]:
             count = f"{row['illegal_actions']:,} of {decisions:,} actions"
-            found.append(f"{name}: {count} were illegal, and counted as passes")
+            notes.append(f"{name}: {count} were illegal, and counted as passes")
         if row["outside_window"] > MANY_OUTSIDE:
-            found.append(outside_note(name, row["outside_window"]))
-    return found
+            notes.append(outside_note(name, row["outside_window"]))
+    return notes
 
 
 def disagreements(
     episodes: Sequence[Mapping[str, Any]], long: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Return how the scores of an agent on short episodes differ from those on a long one."""
-    found = []
+    notes = []
     on_long = {row["policy"]: row for row in long}
-    for one in episodes:
-        other = on_long.get(one["policy"])
-        if other is None or not one["decisions"] or one["policy"] == RANDOM:
+    for row in episodes:
+        long_row = on_long.get(row["policy"])
+        if long_row is None or not row["decisions"] or row["policy"] == RANDOM:
             continue
-        name, ratios = _short(one["policy"]), (one["slowdown_ratio"], other["slowdown_ratio"])
+        name, ratios = _short(row["policy"]), (row["slowdown_ratio"], long_row["slowdown_ratio"])
         if max(ratios) > AGREEMENT * min(ratios):
             short, whole = (ratio(value) for value in ratios)
-            found.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")
-        if other["starves"] and not one["starves"]:
-            found.append(f"{name}: starves jobs in the long episode, but not in the others")
-    return found
+            notes.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")
+        if long_row["starves"] and not row["starves"]:
+            notes.append(f"{name}: starves jobs in the long episode, but not in the others")
+    return notes
 
 
 def _short(name: str) -> str:
     """Return a name without the folders of a saved model."""
-    path, suffix, rest = name.partition(".zip")
-    return path.rpartition("/")[2] + suffix + rest if suffix else name
+    path, suffix, settings = name.partition(".zip")
+    return path.rpartition("/")[2] + suffix + settings if suffix else name

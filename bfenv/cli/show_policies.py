@@ -65,20 +65,20 @@ def comparison(
     for row in rows:
         runs.setdefault((row["division"], row["policy"]), []).append(row)
     means = {
-        one: {name: sum(row[name] for row in here) / len(here) for name in METRICS}
-        for one, here in runs.items()
+        key: {name: sum(row[name] for row in group) / len(group) for name in METRICS}
+        for key, group in runs.items()
     }
     beyond = starving(results)  # a low mean may be bought by starving jobs
     ranked = sorted(
         means,
-        key=lambda one: (
-            one[1] != LOGGED,
-            DIVISIONS.index(one[0]),
-            one[1] in beyond,
-            means[one]["mean_bounded_slowdown"],
+        key=lambda key: (
+            key[1] != LOGGED,
+            DIVISIONS.index(key[0]),
+            key[1] in beyond,
+            means[key]["mean_bounded_slowdown"],
         ),
     )
-    waits = fmt.alike(*([means[one][name] for one in ranked] for name in WAITS))
+    waits = fmt.alike(*([means[key][name] for key in ranked] for name in WAITS))
     is_banded = any(len(here) > 1 for here in runs.values())
     lines = [
         (
@@ -132,8 +132,8 @@ def _band(runs: Sequence[Mapping[str, Any]]) -> str:
 def _mean(runs: Sequence[Mapping[str, Any]], metric: str) -> str:
     """Write the mean of a metric over runs; a number that one of them lacks is missing."""
     values = [row.get(metric) for row in runs]
-    known = [value for value in values if value is not None]
-    return fmt.slowdown(sum(known) / len(known) if len(known) == len(values) else None)
+    numbers = [value for value in values if value is not None]
+    return fmt.slowdown(sum(numbers) / len(numbers) if len(numbers) == len(values) else None)
 
 
 def _heading(metric: str) -> str:
@@ -180,12 +180,14 @@ def over_workloads(
     from bfenv.leaderboard.standings import rank_policies
 
     names = list(dict.fromkeys(row.workload for row in rows))
-    found = {name: {one.policy: one for one in summarize(rows, name)} for name in names}
+    summaries = {
+        name: {summary.policy: summary for summary in summarize(rows, name)} for name in names
+    }
     lines, intervals = [], []
     for standing in rank_policies(rows):
         numbers, ends_of = [], []
         for name in names:
-            summary = found[name].get(standing.policy)
+            summary = summaries[name].get(standing.policy)
             versus = summary and summary.versus["mean_bounded_slowdown"]
             ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
             numbers.append(fmt.slowdown(summary.metrics[SLOWDOWN] if summary else None))
@@ -278,9 +280,11 @@ def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[s
 
 def calibration(rows: Sequence[Row], format: Format) -> None:
     """Print how well each policy's first run repeats the log; only the closest is judged."""
-    logs, others = ([row for row in rows if (row.kind == "log") is one] for one in (True, False))
+    logs, simulated = (
+        [row for row in rows if (row.kind == "log") is is_log] for is_log in (True, False)
+    )
     headings = [heading.replace(" ", "\n", 1) for heading in CALIBRATION]
-    (cells,) = calibration_lines(others, logs).values()
+    (cells,) = calibration_lines(simulated, logs).values()
     show.table(
         headings, cells, format, numbers=len(headings) - 1, whole_names=1, note=VERDICTS_MEANING
     )

@@ -112,17 +112,17 @@ def _check_workers(client: Any, expected: dict[str, str]) -> None:
         check_versions(f"the worker {worker}", answer, expected)
 
 
-def check_versions(worker: str, found: dict[str, str], expected: dict[str, str]) -> None:
+def check_versions(worker: str, versions: dict[str, str], expected: dict[str, str]) -> None:
     """Check that a worker has the versions of this machine.
 
     Raises BfenvError if one differs; the message names the first.
     """
     for name, version in expected.items():
-        if found.get(name) != version:
+        if versions.get(name) != version:
             what = "sources of bfenv" if name == "sources" else name
             raise BfenvError(
-                f"{worker} has {what} {found.get(name)}, and this machine has {version}: results "
-                "may differ, so install the same versions"
+                f"{worker} has {what} {versions.get(name)}, and this machine has {version}: "
+                "results may differ, so install the same versions"
             )
 
 

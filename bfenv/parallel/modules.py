@@ -27,7 +27,7 @@ def archive_of(competitors: Iterable[Any]) -> bytes:
     Args:
         competitors: Names such as "module:object", policies, or other objects of modules.
     """
-    names = dict.fromkeys(name for each in competitors for name in _modules_of(each))
+    names = dict.fromkeys(name for competitor in competitors for name in _modules_of(competitor))
     roots = dict.fromkeys(root for name in names if (root := _root_of(name)) is not None)
     pending = [root for root in roots if root.is_file()]
     while pending:

@@ -121,7 +121,7 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
             with suppress(PolicyFault):  # it may fail when it looks for secrets in its caller
                 unmonitored = _simulate(policy, trace, 0, on_pass)
                 yield from find_foresight(
-                    unmonitored, lambda other: _simulate(policy, other, 0, on_pass)
+                    unmonitored, lambda changed: _simulate(policy, changed, 0, on_pass)
                 )
         return
     yield schedule.start
@@ -141,7 +141,7 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
             yield from faults
             return
         yield from _probe_flags(policy, schedule, draws, on_pass)
-        yield from find_foresight(schedule, lambda other: _simulate(policy, other, 0, on_pass))
+        yield from find_foresight(schedule, lambda changed: _simulate(policy, changed, 0, on_pass))
     except PolicyFault as stopped:
         yield stopped.fault
         return
@@ -242,13 +242,13 @@ def find_foresight(
     times = times[np.unique(np.linspace(0, len(times) - 1, instants).astype(int))]
     kinds = set()
     for instant in times.tolist():
-        known = _known_starts(schedule, instant)
-        for kind, what, other in _indistinguishable(schedule, instant, rng):
+        expected = _known_starts(schedule, instant)
+        for kind, what, changed in _indistinguishable(schedule, instant, rng):
             if kind in kinds:
                 continue
-            starts = _known_starts(simulate_other(other), instant)
-            differs = first_difference(known[0], starts[0])
-            differs = differs or first_difference(known[1], starts[1])
+            starts = _known_starts(simulate_other(changed), instant)
+            differs = first_difference(expected[0], starts[0])
+            differs = differs or first_difference(expected[1], starts[1])
             if differs:
                 kinds.add(kind)
                 where = f"up to {instant} s of {schedule.trace.name!r}"
@@ -260,8 +260,8 @@ def _indistinguishable(
 ) -> Iterator[tuple[str, str, Trace]]:
     """Yield traces that cannot be distinguished from the schedule's own until an instant."""
     for mode in ("shortest", "longest", "any"):
-        other = _other_runtimes(schedule, instant, rng, mode)
-        yield "peeking", "how long unfinished jobs will run", other
+        changed = _other_runtimes(schedule, instant, rng, mode)
+        yield "peeking", "how long unfinished jobs will run", changed
     for _ in range(2):
         yield "look-ahead", "jobs not yet submitted", _other_arrivals(schedule.trace, instant, rng)
 
@@ -281,21 +281,25 @@ def _other_runtimes(schedule: Schedule, instant: int, rng: np.random.Generator, 
     trial = np.minimum(instant, schedule.trial_end) - schedule.trial_start
     ran = np.where(tried & (schedule.trial_start <= instant), np.maximum(ran, trial), ran)
     least, most = np.minimum(ran + 1, trace.runtime), trace.jobs.estimate
-    any_ = rng.integers(least, most + 1)
-    other = {"shortest": least, "longest": most, "any": any_}[mode]
-    runtime = np.where(schedule.end > instant, other, trace.runtime)
+    drawn = rng.integers(least, most + 1)
+    runtime = {"shortest": least, "longest": most, "any": drawn}[mode]
+    runtime = np.where(schedule.end > instant, runtime, trace.runtime)
     # Copied, because jobs that belong to two traces could lead a peeking policy to the wrong one.
     return replace(trace, jobs=Jobs(*(values.copy() for values in trace.jobs)), runtime=runtime)
 
 
 def _other_arrivals(trace: Trace, instant: int, rng: np.random.Generator) -> Trace:
     """Replace the jobs that are not yet submitted by as many others, of the same users."""
-    known = int(np.searchsorted(trace.jobs.submit, instant, side="right"))
-    order = np.concatenate([np.arange(known), known + rng.permutation(len(trace) - known)])
+    submitted = int(np.searchsorted(trace.jobs.submit, instant, side="right"))
+    order = np.concatenate(
+        [np.arange(submitted), submitted + rng.permutation(len(trace) - submitted)]
+    )
     columns = {name: values[order] for name, values in trace.jobs._asdict().items()}
-    gaps = rng.integers(0, 1000, len(trace) - known)
-    columns["submit"] = np.concatenate([trace.jobs.submit[:known], instant + 1 + np.cumsum(gaps)])
-    columns["size"][known:] = rng.integers(1, trace.processors + 1, len(gaps))
+    gaps = rng.integers(0, 1000, len(trace) - submitted)
+    columns["submit"] = np.concatenate(
+        [trace.jobs.submit[:submitted], instant + 1 + np.cumsum(gaps)]
+    )
+    columns["size"][submitted:] = rng.integers(1, trace.processors + 1, len(gaps))
     columns["user"] = trace.jobs.user
     return replace(
         trace, jobs=trace.jobs._replace(**columns), runtime=trace.runtime[order], records=None
@@ -315,11 +319,11 @@ def _simulate(policy: Policy, trace: Trace, seed: int, on_pass: OnPass) -> Sched
         raise PolicyFault(kind, what) from error
 
 
-def first_difference(one: np.ndarray, two: np.ndarray) -> str:
+def first_difference(first: np.ndarray, second: np.ndarray) -> str:
     """Describe the first job whose start times differ; "" if there is none."""
-    jobs = np.flatnonzero(one != two)
+    jobs = np.flatnonzero(first != second)
     if not len(jobs):
         return ""
     job = int(jobs[0])
-    first, second = (f"at {time} s" if time >= 0 else "not" for time in (one[job], two[job]))
-    return f"job {job} starts {first} and {second}"
+    texts = [f"at {time} s" if time >= 0 else "not" for time in (first[job], second[job])]
+    return f"job {job} starts {texts[0]} and {texts[1]}"

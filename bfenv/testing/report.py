@@ -157,11 +157,11 @@ def report_on(
         what = "a trace or a schedule, which holds all true runtimes"
         faults.append(Fault("peeking", f"it can reach {name!r}, {what}"))
     faults.sort(key=lambda fault: KINDS.index(fault.kind))
-    decisions = [second for one in times for second in one.seconds]
+    decisions = [second for timing in times for second in timing.seconds]
     return Report(
         policy.name,
         tuple({fault.kind: fault for fault in reversed(faults)}.values())[::-1],
-        sum(one.jobs for one in times),
+        sum(timing.jobs for timing in times),
         len(decisions),
         max(decisions, default=0.0),
         sum(decisions) / max(len(decisions), 1),
@@ -173,7 +173,7 @@ def held_traces(policy: Policy) -> list[str]:
 
     Schedules count, too, because they hold their trace.
     """
-    found: list[str] = []
+    flags: list[str] = []
     seen: set[Any] = set()
     functions: list[Any] = [policy.decide, policy.memory]
     while functions:
@@ -186,10 +186,10 @@ def held_traces(policy: Policy) -> list[str]:
         values = {name: function.__globals__.get(name) for name in _names(function.__code__)}
         for name, value in (values | dict(inspect.getclosurevars(function).nonlocals)).items():
             if isinstance(value, Trace | Schedule):
-                found.append(name)
+                flags.append(name)
             elif not (getattr(value, "__module__", None) or "").startswith("bfenv."):
                 functions.append(value)
-    return found
+    return flags
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -215,14 +215,14 @@ def _with_leaks(
     order = [0, *reversed(range(1, len(traces)))]
     reordered = [traces[i] for i in order]
     again = list(run_isolated(start_times, policy, reordered, seconds=seconds))
-    arrays = [one for one in again if isinstance(one, np.ndarray)]
+    arrays = [outcome for outcome in again if isinstance(outcome, np.ndarray)]
     if len(arrays) < len(again) or len(arrays) < len(traces):
         return faults
     kind = "leak" if np.array_equal(arrays[0], starts[0]) else "unrepeatable"
     if any(fault.kind == "unrepeatable" for fault in faults):
         return [f._replace(kind=kind) if f.kind == "unrepeatable" else f for f in faults]
-    for i, one in zip(order, arrays, strict=True):
-        differs = first_difference(starts[i], one)
+    for i, outcome in zip(order, arrays, strict=True):
+        differs = first_difference(starts[i], outcome)
         if differs:
             what = f"{traces[i].name!r}, after other traces or in another process: {differs}"
             return [*faults, Fault(kind, what)]

@@ -126,12 +126,14 @@ def run(
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if not names:
-        names = compatible_policies(REFERENCES, [Case(each) for each in workload or ()])
+        names = compatible_policies(REFERENCES, [Case(name) for name in workload or ()])
         agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
     given = {"policy": names, "agent": agents, "player": player or ()}
-    has_players = any(is_strange(kind, name) for kind, each in given.items() for name in each)
+    has_players = any(
+        is_strange(kind, name) for kind, names_of_kind in given.items() for name in names_of_kind
+    )
     limits = options.player_limits(sandbox, player_memory, decision, player_reads)
     with show.progress("rows") as progress:
         bar = progress.add_task("preparing", total=None, rows="")
@@ -209,12 +211,12 @@ def _tell(outcome: "SuiteRun", out: Path) -> None:
             + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
         )
     failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
-    others = sum(not is_made_here(row.versions) for row in outcome.existing_rows)
+    foreign = sum(not is_made_here(row.versions) for row in outcome.existing_rows)
     show.text(
         f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already"
     )
-    if others:
-        rows = counted(others, "row")
+    if foreign:
+        rows = counted(foreign, "row")
         note = f"kept: {rows} of other sources or versions; another folder makes them again"
         show.lines([note], sys.stderr)
     show.lines((f"failed: {text}" for text in failures(failed)), sys.stderr)

@@ -127,14 +127,14 @@ def _accuracy(spread: dict[str, float]) -> str:
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:
     total, lines = 0.0, []
-    for rank, one in enumerate(numbers["popular"], start=1):
-        total += one["share"]
+    for rank, value in enumerate(numbers["popular"], start=1):
+        total += value["share"]
         lines.append(
             (
                 str(rank),
-                fmt.compound_duration(one["estimate"]),
-                f"{one['jobs']:,}",
-                fmt.percent(one["share"]),
+                fmt.compound_duration(value["estimate"]),
+                f"{value['jobs']:,}",
+                fmt.percent(value["share"]),
                 fmt.percent(total),
             )
         )

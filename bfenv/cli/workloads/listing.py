@@ -67,11 +67,11 @@ def _rows() -> list[dict[str, Any]]:
         )
         for name, log in logs.items()
     ]
-    others = (name for name in files if name not in logs)
-    rows += [_row(name, file=str(files[name]), remarks="a file") for name in others]
+    own_files = (name for name in files if name not in logs)
+    rows += [_row(name, file=str(files[name]), remarks="a file") for name in own_files]
     return sorted(rows, key=lambda row: row["workload"] not in models and not row["file"])
 
 
-def _row(name: str, **known: Any) -> dict[str, Any]:
+def _row(name: str, **cells: Any) -> dict[str, Any]:
     columns = "processors jobs remarks period file url terms acknowledge cite".split()
-    return {"workload": name} | {column: known.get(column) for column in columns}
+    return {"workload": name} | {column: cells.get(column) for column in columns}

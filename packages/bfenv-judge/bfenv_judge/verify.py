@@ -117,13 +117,13 @@ def verify(
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
-    known = {
+    own_keys = {
         row.key
         for row in rows
         if sources.get(_Place(row.workload, row.seed, row.source)) == row.workload_hash
     }
     again = {
-        row.key: _plan_again(row, suite if row.key in known else None, trust, limits)
+        row.key: _plan_again(row, suite if row.key in own_keys else None, trust, limits)
         for row in rows
         if row.key in drawn
     }
@@ -139,7 +139,7 @@ def verify(
     )
     try:
         for row in rows:
-            is_known = row.key in known
+            is_known = row.key in own_keys
             yield _check_name(row)
             yield _check_workload(row, suite, is_known)
             schedule = _check_schedule(leaderboard, row, is_known)
@@ -157,7 +157,7 @@ def verify(
     finally:
         made.close()
         close_worker()
-    yield _check_bounds(leaderboard, len(known) == len(rows))
+    yield _check_bounds(leaderboard, len(own_keys) == len(rows))
 
 
 class _MissingError(BfenvError):
@@ -200,7 +200,7 @@ def _without_places(described: Any) -> Any:
             if key != "source" or not os.path.isabs(str(value))
         }
     if isinstance(described, list):
-        return [_without_places(each) for each in described]
+        return [_without_places(part) for part in described]
     return described
 
 
@@ -217,12 +217,12 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
     places = {(place.workload, content): place.source for place, content in sources.items()}
 
     def moved(rows: Iterable[Row]) -> list[Row]:
-        found = []
+        placed = []
         for row in rows:
             source = places.get((row.workload, row.workload_hash), row.source)
             command = row.command.replace(shlex.quote(row.source), shlex.quote(source))
-            found.append(replace(row, source=source, command=command))
-        return found
+            placed.append(replace(row, source=source, command=command))
+        return placed
 
     return leaderboard._replace(
         rows=moved(leaderboard.rows),
@@ -275,8 +275,8 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
     reason = f"{field} does not follow from the schedule"
     if metric:
         value, claim = (
-            "null" if (number := one.metrics.get(metric)) is None else f"{number:.6g}"
-            for one in (made, row)
+            "null" if (number := run.metrics.get(metric)) is None else f"{number:.6g}"
+            for run in (made, row)
         )
         reason = f"{metric} is {value}, the row says {claim}"
     return CheckResult("schedule", WRONG, reason, row)
@@ -337,11 +337,11 @@ def _compare(row: Row, made: Row) -> CheckResult:
 def _differences(row: Row, made: Row) -> list[str]:
     """Name the fields and metrics in which two rows differ, but for what made them."""
     made = replace(made, versions=row.versions, commit=row.commit, sandbox=row.sandbox)
-    one, other = _flat(row), _flat(made)
+    first, second = _flat(row), _flat(made)
     return [
         name
-        for name in one | other
-        if name not in one or name not in other or one[name] != other[name]
+        for name in first | second
+        if name not in first or name not in second or first[name] != second[name]
     ]
 
 

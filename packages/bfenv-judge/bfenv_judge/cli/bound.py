@@ -87,18 +87,18 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
     def value(number: float) -> str:
         return fmt.duration(number) if gap.metric == "mean_wait" else fmt.slowdown(number)
 
-    known = [
+    named = [
         ("best found", gap.offline),
         ("best found, fair", gap.fair),
         (gap.reference.policy, gap.reference),
         *((schedule.policy, schedule) for schedule in schedules),
     ]
-    own = gap.numbers
+    best = gap.numbers
     rows: list[dict[str, Any]]
     rows = [{"schedule": "bound", gap.metric: gap.bound, "max_wait": None, "gap_closed": None}]
-    for name, schedule in sorted(known, key=lambda pair: metrics(pair[1])[gap.metric]):
+    for name, schedule in sorted(named, key=lambda pair: metrics(pair[1])[gap.metric]):
         numbers = metrics(schedule)
-        closed = own.closed(numbers[gap.metric])
+        closed = best.closed(numbers[gap.metric])
         rows.append(
             {
                 "schedule": name,

@@ -96,9 +96,9 @@ def verify(
             verdicts.append(verdict)
             progress.advance(task)
     _print(verdicts, format)
-    found = {verdict.verdict for verdict in verdicts}
-    if WRONG in found or UNVERIFIED in found:
-        raise typer.Exit(1 if WRONG in found else UNVERIFIED_STATUS)
+    values = {verdict.verdict for verdict in verdicts}
+    if WRONG in values or UNVERIFIED in values:
+        raise typer.Exit(1 if WRONG in values else UNVERIFIED_STATUS)
 
 
 def _print(verdicts: "list[CheckResult]", format: Format) -> None:
@@ -107,23 +107,25 @@ def _print(verdicts: "list[CheckResult]", format: Format) -> None:
     if format in (Format.json, Format.csv):
         rows = [
             {
-                "check": one.check,
-                "verdict": one.verdict,
-                "policy": "" if one.row is None else one.row.policy,
-                "workload": "" if one.row is None else one.row.workload,
-                "seed": "" if one.row is None else one.row.seed,
-                "reason": one.reason,
+                "check": verdict.check,
+                "verdict": verdict.verdict,
+                "policy": "" if verdict.row is None else verdict.row.policy,
+                "workload": "" if verdict.row is None else verdict.row.workload,
+                "seed": "" if verdict.row is None else verdict.row.seed,
+                "reason": verdict.reason,
             }
-            for one in verdicts
+            for verdict in verdicts
         ]
         show.rows(rows, format)
         return
-    counts = Counter((one.check, one.verdict) for one in verdicts)
+    counts = Counter((verdict.check, verdict.verdict) for verdict in verdicts)
     words = (HOLDS, WRONG, UNCHECKED, UNVERIFIED)
     lines = []
     for check in CHECKS:
         reasons = dict.fromkeys(
-            one.reason for one in verdicts if (one.check, one.verdict) == (check, UNCHECKED)
+            verdict.reason
+            for verdict in verdicts
+            if (verdict.check, verdict.verdict) == (check, UNCHECKED)
         )
         numbers = [str(counts[check, word] or "") for word in words]
         if any(numbers):
@@ -138,9 +140,9 @@ def _print(verdicts: "list[CheckResult]", format: Format) -> None:
         if result.verdict == UNVERIFIED and result.row:
             unverified.setdefault(result.reason, []).append(result.row)
     row_count = len({result.row.key for result in verdicts if result.row})
-    for reason, (first, *others) in unverified.items():
-        where = f"such as {_place(first)}" if others else _place(first)
-        count = counted(1 + len(others), "row")
+    for reason, (first, *more) in unverified.items():
+        where = f"such as {_place(first)}" if more else _place(first)
+        count = counted(1 + len(more), "row")
         show.lines([f"results {UNVERIFIED}: {count} of {row_count:,}, {where}: {reason}"])
 
 

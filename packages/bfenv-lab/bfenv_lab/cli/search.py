@@ -106,15 +106,15 @@ def search(
         objective=objective,
         seed=seed,
     )
-    with show.progress() as progress:
-        task = progress.add_task("searching", total=generations or budget)
+    with show.progress() as bar:
+        task = bar.add_task("searching", total=generations or budget)
 
-        def done(one: Progress) -> None:
-            progress.update(
+        def done(progress: Progress) -> None:
+            bar.update(
                 task,
-                completed=one.generation if generations else one.seconds,
-                description=f"ratio {one.score.slowdown_ratio:.3f}, "
-                f"wait x{one.score.wait_ratio:.2f}",
+                completed=progress.generation if generations else progress.seconds,
+                description=f"ratio {progress.score.slowdown_ratio:.3f}, "
+                f"wait x{progress.score.wait_ratio:.2f}",
             )
 
         try:

@@ -62,15 +62,15 @@ class Journal:
             lines.pop()
             write_atomically(path, b"".join(lines))
         try:
-            found, *self.entries = ({**json.loads(line)} for line in lines)
+            stored, *self.entries = ({**json.loads(line)} for line in lines)
         except (ValueError, TypeError) as error:
             raise BfenvError(f"{path}: is not the journal of a search: {error}") from error
         wanted = json.loads(_line(settings))
-        different = [name for name in wanted if found.get(name) != wanted[name]]
+        different = [name for name in wanted if stored.get(name) != wanted[name]]
         if different:
             name = different[0]
             raise BfenvError(
-                f"{path} is of another search: its {name} is {found.get(name)!r:.80}, not "
+                f"{path} is of another search: its {name} is {stored.get(name)!r:.80}, not "
                 f"{wanted[name]!r:.80}"
             )
 
@@ -190,17 +190,17 @@ def _score_left_out(
     workers: dict[str, Any],
 ) -> dict[str, Any]:
     """Search without a workload; return what is found, and its score on that workload."""
-    others = tuple(workload for workload in settings.workloads if workload != left_out)
+    workloads = tuple(workload for workload in settings.workloads if workload != left_out)
     folder = out / f"without-{settings.workloads.index(left_out)}"
-    search = replace(settings, workloads=others)
-    found = _search(search, folder, generations, budget, done, workers)
+    search = replace(settings, workloads=workloads)
+    result = _search(search, folder, generations, budget, done, workers)
     cases = _cases_of(replace(settings, workloads=(left_out,))).whole
-    (outcomes,) = score_policies([found["policy"]], cases, **workers)
+    (outcomes,) = score_policies([result["policy"]], cases, **workers)
     score = combine(cases, outcomes, settings.tolerated_wait, settings.objective)
     measure = np.exp(np.mean(np.log([outcome.penalized for outcome in outcomes])))
     return {
         "workload": left_out,
-        "policy": found["policy"],
+        "policy": result["policy"],
         "penalized_slowdown": float(measure),
         "slowdown_ratio": score.slowdown_ratio,
         "wait_ratio": score.wait_ratio,
@@ -238,13 +238,14 @@ def _search(
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out / JOURNAL, asdict(settings) | {"training": training})
     generator = np.random.default_rng((settings.seed, 1))
-    known: dict[str, Score] = {}  # on the validation cases
+    validated: dict[str, Score] = {}  # on the validation cases
     seconds, generation, count, jobs = 0.0, 0, 0, 0
 
     def score(policies: Sequence[str], cases: Sequence[Case]) -> list[Score]:
         outcomes = score_policies(policies, cases, **workers)
         return [
-            combine(cases, each, settings.tolerated_wait, settings.objective) for each in outcomes
+            combine(cases, outcome, settings.tolerated_wait, settings.objective)
+            for outcome in outcomes
         ]
 
     while generation < generations if generations is not None else seconds < (budget or 0):
@@ -256,22 +257,24 @@ def _search(
             best = policies[min(range(len(scores)), key=lambda i: (scores[i].value, i))]
             entry = journal.append(
                 policies,
-                scores=[each.value for each in scores],
+                scores=[score.value for score in scores],
                 best=best,
-                validation=list(known.get(best) or score([best], cases.validation)[0]),
+                validation=list(validated.get(best) or score([best], cases.validation)[0]),
                 seconds=time.perf_counter() - begin,
             )
         searcher.tell(entry["scores"])
-        known[entry["best"]] = Score(*entry["validation"])
+        validated[entry["best"]] = Score(*entry["validation"])
         generation += 1
         count += len(policies)
         jobs += len(policies) * sum(case.job_count for case in batch)
         seconds += entry["seconds"]
-        leader = min(known, key=lambda policy: (rank(known[policy], settings.objective), policy))
-        done(Progress(generation, seconds, jobs, leader, known[leader]))
+        leader = min(
+            validated, key=lambda policy: (rank(validated[policy], settings.objective), policy)
+        )
+        done(Progress(generation, seconds, jobs, leader, validated[leader]))
     result = {
         "format": FORMAT,
-        **select(known, cases, settings, workers),
+        **select(validated, cases, settings, workers),
         "command": settings.command(generation),
         "settings": asdict(settings),
         "generations": generation,
@@ -289,7 +292,7 @@ def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
     A search learns nothing about any other, which could then do harm on other workloads. `trials`
     is whether jobs are started for a trial; else none was tried.
     """
-    traces = [load_workload(each) for each in workloads]
+    traces = [load_workload(workload) for workload in workloads]
     named = any((trace.jobs.user >= 0).any() for trace in traces)
     of_one_size = len({trace.processors for trace in traces}) == 1
     return tuple(
@@ -306,10 +309,10 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     if settings.method == "gp":
         limits = Limits(quantities=quantities_of(settings.workloads, template.has_trials))
         for start in settings.starts:
-            same = sorted(names_of(parse_tree(start)) - set(limits.quantities))
-            if same:
+            untuned = sorted(names_of(parse_tree(start)) - set(limits.quantities))
+            if untuned:
                 raise BfenvError(
-                    f"a start uses {', '.join(same)}, which the training does not vary"
+                    f"a start uses {', '.join(untuned)}, which the training does not vary"
                 )
         return GeneticSearch(*common, limits)
     import_cma()
@@ -322,7 +325,7 @@ def rank(score: Score, objective: str = "slowdown") -> tuple[bool, float]:
 
 
 def select(
-    known: dict[str, Score], cases: CaseSet, settings: SearchSettings, workers: dict[str, Any]
+    validated: dict[str, Score], cases: CaseSet, settings: SearchSettings, workers: dict[str, Any]
 ) -> dict[str, Any]:
     """Score the FINALISTS on the large cases; return the best, with its scores.
 
@@ -332,15 +335,17 @@ def select(
     * `workers`: where to run, see `bfenv.parallel.run_tasks`.
     """
     objective = settings.objective
-    ranked = sorted(known, key=lambda policy: (rank(known[policy], objective), policy))
+    ranked = sorted(validated, key=lambda policy: (rank(validated[policy], objective), policy))
     finalists = ranked[:FINALISTS]
     outcomes = score_policies(finalists, cases.whole, **workers)
-    final = [combine(cases.whole, each, settings.tolerated_wait, objective) for each in outcomes]
+    final = [
+        combine(cases.whole, outcome, settings.tolerated_wait, objective) for outcome in outcomes
+    ]
     best = min(range(len(finalists)), key=lambda i: (rank(final[i], objective), i))
     return {
         "policy": finalists[best],
         "score": final[best]._asdict(),
-        "validation": known[finalists[best]]._asdict(),
+        "validation": validated[finalists[best]]._asdict(),
         "cases": [
             case._asdict() | outcome._asdict()
             for case, outcome in zip(cases.whole, outcomes[best], strict=True)

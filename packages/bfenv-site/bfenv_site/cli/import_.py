@@ -141,7 +141,7 @@ def import_log(
         source = io.source_of(kind)
     if source is io.Source.auto:
         source = io.Source(find_format(log, fields))
-    own = io.own_options(
+    options = io.own_options(
         source,
         mapping=mapping,
         delimiter=delimiter,
@@ -163,13 +163,13 @@ def import_log(
     for part in sizes if split else [""]:  # all are read before the first file is written
         path = io.part_path(out, part)
         chosen = io.selection_of(selection, part)
-        files = [Path(one) for one in (path, chosen.ids, chosen.users) if one is not None]
+        files = [Path(file) for file in (path, chosen.ids, chosen.users) if file is not None]
         if len(set(files)) < len(files):
             raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
         for file in files:
             check_new(file, force)
         common |= {"selection": chosen, "processors": sizes.get(part)}
-        traces[path, chosen.users] = _import(log, source, own, outages, common)
+        traces[path, chosen.users] = _import(log, source, options, outages, common)
     for (path, private), trace in traces.items():
         write_swf(trace, path)
         _report(log, trace)
@@ -181,25 +181,25 @@ def import_log(
 
 
 def _import(
-    log: Path, kind: io.Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
+    log: Path, kind: io.Source, options: dict[str, Any], outages: str | None, common: dict[str, Any]
 ) -> "Trace":
     """Read the log, add outages, and print the warnings."""
     from bfenv.workloads.logs.outages import find_outages
     from bfenv_site.logs.formats import read_log
     from bfenv_site.logs.outage_files import load_outages
 
-    if kind in (io.Source.csv, io.Source.parquet) and "mapping" not in own:
-        raise BfenvError(io.unmapped(log, kind, own.get("delimiter")))
+    if kind in (io.Source.csv, io.Source.parquet) and "mapping" not in options:
+        raise BfenvError(io.unmapped(log, kind, options.get("delimiter")))
     with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
         progress.add_task(f"reading {log.name}"[:24], total=None)
         warnings.simplefilter("always")
-        trace = read_log(log, kind.value, **own, **common)
+        trace = read_log(log, kind.value, **options, **common)
         if outages == "find":
             trace = replace(trace, outages=find_outages(trace))
         elif outages is not None:
-            resource = own.get("resource", "cores")
-            known = load_outages(outages, trace, common["timezone"], resource)
-            trace = replace(trace, outages=known)
+            resource = options.get("resource", "cores")
+            windows = load_outages(outages, trace, common["timezone"], resource)
+            trace = replace(trace, outages=windows)
     for warning in caught:
         show.text(f"bfenv: {warning.message}", file=sys.stderr)
     return trace
@@ -233,7 +233,7 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
     if is_local:
         show.text("Local times were read as UTC: see --timezone.")
     if trace.outages:
-        length = duration(sum(one.end - one.begin for one in trace.outages))
+        length = duration(sum(outage.end - outage.begin for outage in trace.outages))
         count = len(trace.outages)
         show.text(
             f"{count} outages, {length} in all, are in the file's header."
@@ -252,8 +252,8 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
 
 def _shared(kind: str, names: list[str], options: str) -> str:
     """Say whose jobs are on one machine, and which options take them apart."""
-    there = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-    return f"Jobs of {len(names)} {kind} share one machine here ({there}): see {options}."
+    listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+    return f"Jobs of {len(names)} {kind} share one machine here ({listed}): see {options}."
 
 
 def _report(log: Path, trace: "Trace") -> None:

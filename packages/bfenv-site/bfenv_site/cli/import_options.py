@@ -111,13 +111,15 @@ def own_options(kind: Source, **given: Any) -> dict[str, Any]:
     """Return the options that were given, all of which the kind of log must have."""
     from bfenv_site.logs.formats import OWN_OPTIONS
 
-    own = {name: value for name, value in given.items() if value is not None}
-    for name in own:
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in options:
         if name not in OWN_OPTIONS.get(kind.value, ()):
-            kinds = " or --from ".join(one for one, names in OWN_OPTIONS.items() if name in names)
+            kinds = " or --from ".join(
+                source for source, names in OWN_OPTIONS.items() if name in names
+            )
             option = "map" if name == "mapping" else name
             raise BfenvError(f"--{option} needs --from {kinds}")
-    return own
+    return options
 
 
 def unmapped(log: Path, kind: Source, delimiter: str | None) -> str:

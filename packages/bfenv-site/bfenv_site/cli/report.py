@@ -91,7 +91,7 @@ def report(
                 if not row.ok:
                     failed.append(row)
 
-            found = site_report(
+            result = site_report(
                 log,
                 today,
                 candidates or CANDIDATES,
@@ -106,8 +106,8 @@ def report(
         show.lines((f"bfenv: failed: {text}" for text in failures(failed)), sys.stderr)
     with show.progress() as progress:
         progress.add_task("drawing", total=None)
-        write_atomically(out, found.page.encode())
-    for comparison in found.comparisons:
+        write_atomically(out, result.page.encode())
+    for comparison in result.comparisons:
         _tell(comparison)
     show.text(f"{out}: the full report, with charts and the users who win or lose")
     if failed:

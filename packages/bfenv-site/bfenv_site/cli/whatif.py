@@ -93,23 +93,23 @@ def whatif(
     for text in dict.fromkeys([*changes, *(variant or ())]):
         changed = with_changes(trace, text)
         variants[text if changed.name in variants else changed.name] = changed
-    names = list(dict.fromkeys(find_competitor(one).name for one in (today, *(policy or ()))))
+    names = list(dict.fromkeys(find_competitor(name).name for name in (today, *(policy or ()))))
     with show.progress() as progress:
         bar = progress.add_task("simulating", total=len(names) * (as_is + len(variants)))
 
         def done(row: Row) -> None:
             progress.update(bar, advance=1, description=row.workload)
 
-        found = what_if(trace, variants, names, as_is=as_is, done=done)
+        result = what_if(trace, variants, names, as_is=as_is, done=done)
     if out is not None:  # before the table, whose reader may stop early
-        write_atomically(out, what_if_page(trace.name, found).encode())
-    _print(found, trace.name, format)
+        write_atomically(out, what_if_page(trace.name, result).encode())
+    _print(result, trace.name, format)
     if not variants and format is Format.table:
         options = "--processors, --max-estimate, --estimates, --load or --variant"
         show.prose(f"To compare, add {options}.")
 
 
-def _print(found: "WhatIf", name: str, format: Format) -> None:
+def _print(result: "WhatIf", name: str, format: Format) -> None:
     from bfenv_site.reports.whatif import COLUMNS, what_if_lines
 
     if format in (Format.json, Format.csv):
@@ -124,11 +124,11 @@ def _print(found: "WhatIf", name: str, format: Format) -> None:
                 "change_high": change.high,
                 **row.metrics,
             }
-            for row, change in zip(found.rows, found.changes, strict=True)
+            for row, change in zip(result.rows, result.changes, strict=True)
         ]
         show.rows(rows, format)
         return
-    lines = what_if_lines(found)
+    lines = what_if_lines(result)
     if format is Format.table:
         lines = [(_folded(variant), *cells) for variant, *cells in lines]
     show.table(
@@ -138,7 +138,7 @@ def _print(found: "WhatIf", name: str, format: Format) -> None:
         numbers=len(COLUMNS) - 2,
         whole_names=True,
         title=name,
-        note="\n".join([*found.notes, *([found.fit] if found.fit else [])]),
+        note="\n".join([*result.notes, *([result.fit] if result.fit else [])]),
     )
 
 

@@ -229,9 +229,13 @@ def when(
         from bfenv_site.forecasts.advice import advise
 
         number = forecaster.number(job[0]) if job else None
-        found = advise(forecaster, size or 0, limit or 0, user, job=number)
+        advice_lines = advise(forecaster, size or 0, limit or 0, user, job=number)
         if format is WhenFormat.text:
-            show.lines(map(str, found) if found else ["no smaller request starts much sooner"])
+            show.lines(
+                map(str, advice_lines)
+                if advice_lines
+                else ["no smaller request starts much sooner"]
+            )
 
 
 def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenFormat) -> None:
@@ -254,30 +258,30 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
 
     with show.progress("share") as bar:
         task = bar.add_task("forecasting", total=1.0)
-        found = ev.evaluate_forecasts(
+        evaluation = ev.evaluate_forecasts(
             load_workload(log),
             moments=moments,
             **options,
             done=lambda share: bar.update(task, completed=share),
         )
-    rows = ev.evaluation_rows(found, months=months)
+    rows = ev.evaluation_rows(evaluation, months=months)
     if format is not WhenFormat.text:
         show.rows(rows, show.Format(format))
         return
-    starts = "the log's own starts" if found.recorded else f"starts under {found.policy}"
-    show.prose(f"{found.log}, against {starts}: {found.drawn}.\n")
+    starts = "the log's own starts" if evaluation.recorded else f"starts under {evaluation.policy}"
+    show.prose(f"{evaluation.log}, against {starts}: {evaluation.drawn}.\n")
     for name in dict.fromkeys(row["jobs"] for row in rows):
-        own = [row for row in rows if row["jobs"] == name]
-        note = f"starts in each tenth of the forecasts, %: {own[0]['tenths']}"
+        group = [row for row in rows if row["jobs"] == name]
+        note = f"starts in each tenth of the forecasts, %: {group[0]['tenths']}"
         show.table(
             ev.COLUMNS,
-            ev.evaluation_lines(own),
+            ev.evaluation_lines(group),
             numbers=len(ev.COLUMNS) - 1,
             whole_names=True,
-            title=f"{name}, {counted(int(own[0]['number']), 'forecast')}",
+            title=f"{name}, {counted(int(group[0]['number']), 'forecast')}",
             note=note,
         )
-    show.prose("\n".join([ev.CAPTION, *found.notes]))
+    show.prose("\n".join([ev.CAPTION, *evaluation.notes]))
 
 
 when.__doc__ = when.__doc__ and when.__doc__.format(squeue=SQUEUE, sinfo=SINFO)
