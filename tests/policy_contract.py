@@ -161,6 +161,7 @@ def test_jobs_to_come_are_unknown(policy, folder):
 
 
 def test_its_memory_is_its_own(policy):
+    """Two runs share no array, and the trace is unchanged."""
     trace = workload()
     before = trace.hash
     one, two = (

@@ -45,6 +45,7 @@ def test_a_job_that_comes_later_than_promised_shows_in_the_records():
 @given(st.data(), st.sampled_from((1, 3, 10)), st.integers(0, 99))
 @settings(max_examples=200)
 def test_it_equals_its_naive_version(event_order, data, iterations, seed):
+    """In both event orders, starts are those of the independent slow version."""
     trace = data.draw(small_traces(jobs=10, requested_starts=event_order == "standard"))
     policy, jobs = cons_rs(iterations), rows(trace)
     result = bfenv.simulate(trace, policy, seed, event_order=event_order).check()
@@ -91,6 +92,7 @@ def test_options(trace, seed, choice, weights, order):
     ],
 )
 def test_options_out_of_range(options, message):
+    """An option out of its range is refused, and the message names the option."""
     with pytest.raises(PolicyError, match=message):
         cons_rs(**options)
 

@@ -70,6 +70,7 @@ def test_filled_rows():
     ],
 )
 def test_outcomes_of_the_running_example(variant, lookahead, jobs):
+    """Each variant starts the jobs that the thesis names for its running example."""
     cluster, trace = thesis_machine()
     assert chosen(variant_of(variant, lookahead), cluster, trace) == jobs
 
@@ -221,6 +222,7 @@ def test_threshold():
     ],
 )
 def test_options_out_of_range(options, message):
+    """An option out of its range is refused, and the message names the option."""
     with pytest.raises(PolicyError, match=message):
         los(**options)
 

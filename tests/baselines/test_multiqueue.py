@@ -135,6 +135,7 @@ def test_only_estimates_above_1000_seconds_are_tried():
 @pytest.mark.parametrize("speculation", [0, 3])
 @given(trace=workloads())
 def test_multiqueue_equals_its_naive_version(speculation, trace):
+    """With trials and without, schedules are those of the independent slow version."""
     options = {**SMALL, "speculation": speculation}
     assert_equals_naive(trace, multiqueue(**options), **options)
 
@@ -251,6 +252,7 @@ def test_more_than_two_priorities():
     ],
 )
 def test_options_out_of_range(options, message):
+    """An option out of its range is refused, and the message names the option."""
     with pytest.raises(PolicyError, match=message):
         multiqueue(**options)
 

@@ -122,5 +122,6 @@ def test_either_of_two_jobs_may_be_drawn_first(name):
 
 
 def test_no_policy_lacks_a_scenario():
+    """Every policy has a scenario that was solved by hand."""
     assert set(SCENARIOS) | DRAWN == set(baselines.ALL)
     assert not set(SCENARIOS) & DRAWN

@@ -35,6 +35,7 @@ THRESHOLD = st.sampled_from([0, 1, 1.5, 2, 4, 1000])
 
 @given(small_traces(jobs=10) | crowds(), THRESHOLD)
 def test_it_equals_its_naive_version(trace, threshold):
+    """In both event orders, starts, ends and guarantees are those of the slow version."""
     for order in ("standard", "pyss"):
         result = bfenv.simulate(trace, selective(threshold), event_order=order)
         expected, reservation = naive_slack.selective(*as_naive(trace), threshold, order)

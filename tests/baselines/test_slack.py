@@ -49,6 +49,7 @@ def options(draw):
 
 @given(small_traces(jobs=10) | crowds(), options())
 def test_both_equal_their_naive_versions(trace, option):
+    """Starts, reservations and guarantees are those of the slow versions."""
     name, value = option
     for order in ("standard", "pyss"):
         result = bfenv.simulate(trace, FAMILIES[name][0](value), event_order=order)

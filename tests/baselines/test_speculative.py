@@ -51,6 +51,7 @@ def test_a_trial_is_over_when_a_reservation_begins():
 
 @given(trace=small_traces())
 def test_without_trials_it_is_easy(trace):
+    """With trials of 0 s, every job starts when EASY starts it."""
     expected = bfenv.simulate(trace, "easy").start
     result = bfenv.simulate(trace, easy_speculative(speculation=0))
     assert result.start.tolist() == expected.tolist()

@@ -54,6 +54,7 @@ def test_what_is_not_in_the_trace_or_not_before_a_job_is_not_waited_for():
 
 
 def test_dependencies_are_content():
+    """Traces whose jobs wait for different jobs have different hashes."""
     trace = bfenv.make_trace([0, 1], [1, 1], [9, 9], 4)
     hashes = {chained(trace, [-1, place], [0, 0]).hash for place in (-1, 0)}
     assert len(hashes) == 2

@@ -141,6 +141,7 @@ def test_caught_illegal_start():
 
 
 def test_wake_ups_are_scheduling_passes():
+    """A policy makes a pass at each time that it asked for."""
     times = []
 
     def late(cluster, jobs, memory):

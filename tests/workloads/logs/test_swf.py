@@ -110,6 +110,7 @@ def test_a_zipped_log_is_known_by_its_content(tmp_path):
 
 
 def test_the_records_cannot_be_written(tmp_path):
+    """The records of a log that was read are read-only."""
     trace = bfenv.read_swf(put(tmp_path, HEADER + job()))
     with pytest.raises(ValueError, match="read-only"):
         trace.records[0, 0] = 5

@@ -347,6 +347,7 @@ def test_interactive_jobs_stay_small_on_a_large_machine():
 
 
 def test_scaling_moves_the_sizes_only():
+    """Another machine changes the bounds of log2(size), in order, and nothing else."""
     scaled = lublin.scaled(lublin.TYPELESS, 1024)
     assert (scaled.u_hi, scaled.u_med, scaled.u_low) == (10.0, 7.5, 0.8)
     assert scaled.a1 == lublin.TYPELESS.a1
@@ -369,6 +370,8 @@ def test_given_parameters_are_used_as_they_are():
 
 @pytest.mark.parametrize("typed", [False, True])
 def test_the_seed_decides_the_sample(typed):
+    """One seed draws one sample, and another seed another."""
+
     def draw(seed):
         return lublin.generate(1000, 128, np.random.default_rng(seed), typed=typed, load=0.8)
 

@@ -49,6 +49,7 @@ def test_a_tenth_more_is_a_tenth_more():
 
 @pytest.mark.parametrize("factor", [1, 2, 10])
 def test_uniform_estimates_fill_their_range(factor):
+    """Estimate / runtime has the mean and the ends of the uniform law."""
     # Mean and variance of the uniform law; 4 standard errors of the mean of 200,000 draws, whose
     # extremes come within 0.1 % of the ends.
     runtime, rng = np.full(200_000, 10_000), np.random.default_rng(0)

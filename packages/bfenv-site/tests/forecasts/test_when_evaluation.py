@@ -115,6 +115,7 @@ def test_an_interval_by_weeks_is_wider_where_a_week_shares_its_fate():
 
 
 def test_fewer_moments_are_explained():
+    """If fewer moments can be drawn than you ask for, the evaluation says why."""
     trace = bfenv.make_trace(range(0, 60_000, 1000), [1] * 60, [10] * 60, 4)
     found = evaluate_forecasts(trace, moments=40, futures=5, past=0, regression=False)
     assert found.drawn.startswith("24 of 40 jobs as they are submitted: the part of the log has 24")

@@ -407,11 +407,13 @@ def test_a_held_job_keeps_its_lift(fake, run):
     ],
 )
 def test_no_order(policy, message, run):
+    """A policy whose order cannot be applied to Slurm is refused, and the message says why."""
     with pytest.raises(bfenv.BfenvError, match=message):
         run(policy)
 
 
 def test_no_slurm(run, monkeypatch, tmp_path):
+    """Without Slurm's commands, one error names the command that is missing."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(bfenv.BfenvError, match="squeue of Slurm is not installed here"):
         run()

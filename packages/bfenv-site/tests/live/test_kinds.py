@@ -211,6 +211,7 @@ def test_a_description_in_place_of_resources_is_a_wait_for_processors():
 
 
 def test_a_job_of_priority_0_is_held(ask):
+    """Slurm holds a job of priority 0, whatever its reason says."""
     forecaster = ask([job("1", priority=0, reason="Priority"), job("2")], ["n1|idle"])
     assert left_out(forecaster) == {"JobHeld": 1}
 
@@ -361,4 +362,5 @@ def test_the_order_of_apply_has_the_jobs_that_a_forecast_has(tmp_path):
 
 
 def test_unlimited_is_beyond_any_limit():
+    """A job without a limit counts with a longer one than any that Slurm takes."""
     assert UNLIMITED > parse_duration("365-00:00:00")

@@ -58,6 +58,7 @@ def test_a_public_log_is_read_by_its_name(name, tmp_path):
 
 
 def test_all_presets_are_tested():
+    """Each public log that is known by name has a row in the published schema here."""
     assert preset_names() == list(ROWS)
 
 
@@ -95,6 +96,7 @@ def table(path, limit, runtime=1800):
     ("limit", "unit"), [(60, "min"), (3600, "s"), (1, "h"), (3_600_000, "ms"), (3.6e9, "us")]
 )
 def test_a_unit_behind_a_column(limit, unit, tmp_path):
+    """A limit in any unit that is named behind its column becomes seconds."""
     path = table(tmp_path / "jobs.csv", limit)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": f"l:{unit}"}
     assert set(read_columns(path, mapping, processors=4).jobs.estimate.tolist()) == {3600}
@@ -142,6 +144,7 @@ def test_a_limit_that_the_database_of_slurm_does_not_have(tmp_path):
 
 
 def test_limits_of_months_are_doubted(tmp_path):
+    """If half of the limits are months long, a warning asks for their unit."""
     path = table(tmp_path / "jobs.csv", 7_200_000)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
     with pytest.warns(UserWarning, match="half of the limits are above 83.3 d: is the column 'l'"):
@@ -171,6 +174,7 @@ def test_times_may_have_a_unit(factor, unit, tmp_path):
     ],
 )
 def test_units_that_do_not_exist(change, message, tmp_path):
+    """An unknown unit, or one of a column that is no time, is refused by its column."""
     mapping = {"submit": "s", "size": "n", "runtime": "r"} | change
     with pytest.raises(WorkloadError, match=message):
         read_columns(table(tmp_path / "jobs.csv", 60), mapping, processors=4)

@@ -111,6 +111,7 @@ def test_nodes_may_be_whole_and_the_main_scheduler_alone(conf):
     ],
 )
 def test_lists_of_names_are_expanded(text, names):
+    """Ranges in brackets become all of their names, as Slurm expands them."""
     assert expand_names("slurm.conf", text) == names
 
 
@@ -206,6 +207,7 @@ def test_what_is_not_modelled_in_an_included_file_is_named_with_its_place(conf, 
 
 
 def test_lines_that_go_on_count(conf):
+    """A line that goes on in the next counts as two when a message names a later line."""
     site = read_conf(conf("NodeName=n \\\n CPUs=2\nPartitionName=p Nodes=n MaxTime=5"))
     assert site.unmodelled == ("MaxTime of partitions (line 3)",)
 
@@ -236,6 +238,7 @@ def test_a_partition_may_have_no_nodes(conf, nodes):
 
 
 def test_future_nodes_are_not_there(conf):
+    """Nodes of State=FUTURE have no processors yet; an error about the size counts them."""
     site = read_conf(conf(f"{NODES}NodeName=d[1-9] CPUs=2 State=FUTURE\n{PARTITION}"))
     assert (site.names, site.future) == (("n1", "n2"), 9)
     with pytest.raises(PolicyError, match="4 CPUs in 2 nodes, none in 9 nodes of State=FUTURE"):
