@@ -1,4 +1,8 @@
-"""Docstrings: the API reference describes every parameter and result, and its examples run."""
+"""Docstrings: the API reference describes every parameter and result, and its examples run.
+
+Ruff's rules of pydocstyle and pydoclint check the rest. They cannot check this, because they know
+no parameter that a module or another function describes for several functions.
+"""
 
 import dataclasses
 import doctest

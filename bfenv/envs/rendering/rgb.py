@@ -129,9 +129,7 @@ def _word(string: str, size: int) -> tuple[Any, int, int]:
 def _pillow() -> Any:
     try:
         import PIL
-        import PIL.Image
-        import PIL.ImageDraw
-        import PIL.ImageFont
+        from PIL import Image, ImageDraw, ImageFont  # noqa: F401  # makes them attributes of PIL
     except ImportError as error:
         raise BfenvError(
             "render_mode 'rgb_array' draws with Pillow: pip install 'bfenv[render]'"
