@@ -32,6 +32,7 @@ ALL = MappingProxyType({"random": RandomAgent})
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
 ELSEWHERE = {"rlscheduler": "lab"}  # agents of other distributions of bfenv, by name
 SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
+POLICY_SUFFIX = " (agent)"  # ends the name of a policy that acts in the environment
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
 WHOLE_TRACE: EnvSettings = {
     "episode_jobs": None,
@@ -221,7 +222,7 @@ def _as_agent(policy: Policy) -> OpenAgent:
     def make(env: BackfillEnv, seed: int) -> PolicyAgent:
         return PolicyAgent(policy, env, seed)
 
-    return OpenAgent(f"{policy.name} (agent)", make, {}, trained_on)
+    return OpenAgent(policy.name + POLICY_SUFFIX, make, {}, trained_on)
 
 
 def _open_object(name: str, agent: Any) -> OpenAgent:

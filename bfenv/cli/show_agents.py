@@ -68,7 +68,7 @@ def scores(rows: Sequence[Scored], format: Format, candidates: Sequence[str] = (
         (
             _short(row["policy"])
             + (BEST if row["best"] else "")
-            + (NO_STARVING if row["best_without_starving"] else ""),
+            + (NO_STARVING if candidates and row["best_without_starving"] else ""),
             row["division"],
             ratio(row["penalized_slowdown"]),
             ratio(row["slowdown_ratio"]),
@@ -94,12 +94,12 @@ def notes(rows: Sequence[Scored], candidates: Sequence[str] = ()) -> list[str]:
     divisions = {row["division"] for row in rows}
     where = "of bfenv" if len(divisions) == 1 else "of its division"
     notes = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
-    if any(row["best_without_starving"] for row in rows):
+    if candidates and any(row["best_without_starving"] for row in rows):
         unshown = [name for name in candidates if name not in {row["policy"] for row in rows}]
-        tried = f" and, not shown, {'; '.join(unshown)}" if unshown else ""
+        tried = "; ".join(["the policies above", *unshown])
         notes.append(
             f"{NO_STARVING} the lowest penalized slowdown of the policies that starve a job in no "
-            f"episode. Tried: the policies above{tried}"
+            f"episode. Tried: {tried}"
         )
     if any(row["starves"] for row in rows):
         notes.append(MARK_MEANING)

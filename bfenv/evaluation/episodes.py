@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bfenv.agents.agent_names import POLICY_SUFFIX
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.player import Totals
 from bfenv.analysis.comparison import starves
@@ -79,7 +80,8 @@ def row_of_episodes(competitor: Competitor, case: Episodes) -> Row:
 
 def outside_note(name: str, share: float) -> str:
     """Say at which share of an agent's decisions jobs waited outside the window."""
-    learns = re.split("[: ]", name)[0] != RANDOM  # options and "(sampled)" may follow
+    is_random = re.split("[: ]", name)[0] == RANDOM  # options and "(sampled)" may follow
+    learns = not is_random and not name.endswith(POLICY_SUFFIX)
     hint = "; train with a larger one to show them all" if learns else ""
     return f"{name}: at {percent(share)} of its decisions jobs waited outside the window{hint}"
 

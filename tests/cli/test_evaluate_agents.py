@@ -201,6 +201,22 @@ def test_notes(changes, note):
     assert not any(line.startswith(note) for line in notes([ROW]))
 
 
+def test_note_on_the_choice():
+    """A note names the policies that were tried and are not shown, if any were tried."""
+    rows = [ROW, ROW | {"policy": "easy-sjbf", "best_without_starving": True}]
+    (note,) = (line for line in notes(rows, ["easy-sjbf", "los"]) if line.startswith("°"))
+    assert note.endswith("Tried: the policies above; los")
+    assert not any(line.startswith("°") for line in notes(rows))
+
+
+@pytest.mark.parametrize("name", ["random (sampled)", "easy (agent)", "a.zip"])
+def test_note_on_the_window(name):
+    """Only of what learns, the note says to train with a larger window."""
+    row = ROW | {"policy": name, "outside_window": 0.25}
+    (note,) = (line for line in notes([row]) if line.startswith(name))
+    assert ("train" in note) == (name == "a.zip")
+
+
 @pytest.mark.parametrize(
     ("episodes", "long", "notes"),
     [
