@@ -103,7 +103,7 @@ def evaluate(
             run_tasks(
                 _evaluate,
                 [(*pair, full, tau, keep_schedules, shares.path, i) for i, pair in enumerate(plan)],
-                competitors=_competitors_of(plan),
+                competitors=[named for named in dict(plan) if named != LOGGED],
                 workloads=[log for _, case in plan for log in case.workloads],
                 jobs=jobs,
                 backend=backend,
@@ -144,10 +144,6 @@ def plan_runs(
             )
         )
     ]
-
-
-def _competitors_of(plan: Sequence[tuple[Named, Case | Episodes]]) -> list[Named]:
-    return [named for named in dict.fromkeys(pair[0] for pair in plan) if named != LOGGED]
 
 
 def _is_logged(case: Case) -> bool:

@@ -154,7 +154,8 @@ def with_requested_starts(
     check_trace(trace)
     check_integer("max_advance", max_advance, 1, LARGEST_EXACT - 1, error=WorkloadError)
     rng = generator("reserved", seed)
-    chosen = _draw_jobs(trace, "requested_start_share", requested_start_share, rng)
+    count = _count(trace, "requested_start_share", requested_start_share)
+    chosen = np.sort(rng.choice(len(trace), count, replace=False))
     requested = np.zeros(len(trace), dtype=np.int64)
     delay = rng.integers(1, max_advance, len(chosen), endpoint=True)
     requested[chosen] = trace.jobs.submit[chosen] + delay
@@ -172,11 +173,6 @@ def generator(purpose: str, seed: int) -> np.random.Generator:
     """
     seed = check_integer("seed", seed, 0, error=WorkloadError)
     return np.random.default_rng([seed, *purpose.encode()])
-
-
-def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw a share of the jobs, (k,) int64 ascending."""
-    return np.sort(rng.choice(len(trace), _count(trace, name, share), replace=False))
 
 
 def _count(trace: Trace, name: str, share: float) -> int:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,6 @@ from bfenv_site.forecasts.forecast import FUTURES, Asked, Forecaster, joined
 from bfenv_site.forecasts.known import UNLIMITED, what_is_known
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.nodes import (
-    Node,
     on_nodes,
     partition_names,
     read_sinfo,
@@ -115,7 +114,11 @@ def forecaster_of_queue(
         if sinfo is None:
             raise BfenvError(f"{squeue}: {what}")
         notes.append(what)
-    has_partitions = len({_names_in(up, part) for part in partition_names(up)}) > 1
+    partitions = {
+        frozenset(node.name for node in up if partition in node.partitions)
+        for partition in partition_names(up)
+    }
+    has_partitions = len(partitions) > 1
     in_queue = sorted({part for entry in entries for part in entry.partition.split(",")} - {""})
     if sinfo is None and len(in_queue) > 1:
         notes.append(
@@ -221,11 +224,6 @@ def _at(
         f"the queue does not say when it was printed: taken as of its last event, "
         f"{date:%Y-%m-%d %H:%M} UTC (give --at)"
     ]
-
-
-def _names_in(nodes: Iterable[Node], partition: str) -> frozenset[str]:
-    """Return the names of a partition's nodes."""
-    return frozenset(node.name for node in nodes if partition in node.partitions)
 
 
 def _slurms_order(entry: Entry) -> tuple[bool, int, tuple[int, ...]]:
