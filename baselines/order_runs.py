@@ -76,8 +76,8 @@ def run_orders(
         trace.jobs.submit[job_range],
     )
     for variant, result in zip(variants, results, strict=True):
-        given = {"order": variant} if isinstance(variant, str) else dict(variant)
         try:
+            given = {"order": variant} if isinstance(variant, str) else dict(variant)
             policy = easy(**{**options, **given})
         except TypeError as error:
             raise PolicyError(f"not options of easy: {error}") from None

@@ -11,6 +11,7 @@ import numpy as np
 
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
+from bfenv.core.arguments import check_integer
 from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule, penalized
@@ -45,7 +46,11 @@ def slowdown_ratio(
     Returns:
         Above 0 if the schedule is better, below 0 if the reference is. The sign changes when the
         two are exchanged. NaN if no job counts.
+
+    Raises:
+        BfenvError: If the schedules are of different jobs.
     """
+    check_comparable(schedule, reference)
     slowdowns, reference_slowdowns = slowdown(schedule)[members], slowdown(reference)[members]
     return (
         float(_ratio(slowdowns.mean(), reference_slowdowns.mean())) if len(slowdowns) else math.nan
@@ -66,7 +71,12 @@ def slowdown_ratios(
         tuple:
         * `times` (np.ndarray): (k,) int64 seconds, the submit time of the first job of each batch.
         * `ratios` (np.ndarray): (k,) float64.
+
+    Raises:
+        BfenvError: If the schedules are of different jobs, or `batch` is not a positive integer.
     """
+    check_comparable(schedule, reference)
+    batch = check_integer("batch", batch, 1)
     complete = len(schedule.trace) // batch
     means = [
         slowdown(run)[: complete * batch].reshape(complete, batch).mean(axis=1)
@@ -81,7 +91,11 @@ def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
     Returns:
         A ratio above `STARVES` is called starvation. It is 1 if no job waits in either schedule,
         and infinite if none waits in the reference only.
+
+    Raises:
+        BfenvError: If the schedules are of different jobs.
     """
+    check_comparable(schedule, reference)
     longest, reference_longest = int(schedule.wait.max()), int(reference.wait.max())
     if reference_longest == 0:
         return 1.0 if longest == 0 else math.inf
@@ -138,6 +152,9 @@ def differences(schedule: Schedule, reference: Schedule, tau: int = TAU) -> dict
     Returns:
         "mean_bounded_slowdown", and "mean_wait" in seconds; below 0 if the schedule is better.
 
+    Raises:
+        BfenvError: If the schedules are of different jobs.
+
     Examples:
         >>> import bfenv
         >>> from bfenv.analysis import differences
@@ -147,6 +164,7 @@ def differences(schedule: Schedule, reference: Schedule, tau: int = TAU) -> dict
         >>> found.low <= found.value <= found.high < 0
         True
     """
+    check_comparable(schedule, reference)
     slowdowns = bounded_slowdown(schedule, tau) - bounded_slowdown(reference, tau)
     return {
         "mean_bounded_slowdown": batch_means(slowdowns),

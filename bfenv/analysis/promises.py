@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from bfenv.core.arguments import check_integer
 from bfenv.core.schedule import Schedule
 
 
@@ -37,7 +38,11 @@ def reservation_tail(schedule: Schedule, points: int = 200) -> tuple[np.ndarray,
         tuple:
         * `delays` (np.ndarray): (points + 1,) float64 seconds, ascending; NaN without reservations.
         * `shares` (np.ndarray): (points + 1,) float64, of the reservations that are delayed more.
+
+    Raises:
+        BfenvError: If `points` is not a positive integer.
     """
+    points = check_integer("points", points, 1)
     delays = reservation_delays(schedule)
     shares = np.linspace(0.2, 0, points + 1)
     if not len(delays):

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from bfenv.analysis.schedule_metrics import makespan
+from bfenv.core.arguments import check_integer
 from bfenv.core.durations import DAY
 from bfenv.core.schedule import Schedule, steps
 
@@ -55,9 +56,12 @@ def queue_curve(schedule: Schedule, parts: int = 200) -> Steps:
         tuple:
         * `cuts` (np.ndarray): (m + 1,) int64 seconds, the limits of the m parts.
         * `jobs` (np.ndarray): (m,) float64.
+
+    Raises:
+        BfenvError: If `parts` is not a positive integer.
     """
     begin, length = int(schedule.trace.jobs.submit[0]), makespan(schedule)
-    parts = min(parts, length)
+    parts = min(check_integer("parts", parts, 1), length)
     cuts = begin + np.array([length * part // parts for part in range(parts + 1)])
     times, jobs = queue_steps(schedule)
     areas = np.concatenate([[0.0], np.cumsum(np.diff(times).astype(np.float64) * jobs[:-1])])

@@ -1,12 +1,13 @@
 """Numbers that summarise a schedule: waits, slowdowns, utilization.
 
 In all functions, `schedule` (Schedule) is judged, and runtimes below `tau` (int) seconds count as
-`tau`.
+`tau`. They raise BfenvError if `tau` is not a positive integer.
 """
 
 import numpy as np
 
 from bfenv.core import schedule as schedules
+from bfenv.core.arguments import check_integer
 from bfenv.core.durations import TAU
 from bfenv.core.schedule import Schedule
 
@@ -48,6 +49,7 @@ def bounded_slowdown(schedule: Schedule, tau: int = TAU) -> np.ndarray:
     Returns:
         (n,) float64, at least 1.
     """
+    tau = check_integer("tau", tau, 1)
     values: np.ndarray = schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
     return values
 
@@ -61,6 +63,7 @@ def delay_slowdown(schedule: Schedule, tau: int = TAU) -> np.ndarray:
     Returns:
         (n,) float64, at least 1.
     """
+    tau = check_integer("tau", tau, 1)
     values: np.ndarray = 1.0 + schedule.wait / np.maximum(schedule.trace.runtime, tau)
     return values
 
@@ -74,7 +77,7 @@ def width_slowdown(schedule: Schedule, tau: int = TAU) -> np.ndarray:
     Returns:
         (n,) float64. A value may be below 1, as in the paper.
     """
-    trace = schedule.trace
+    tau, trace = check_integer("tau", tau, 1), schedule.trace
     size = trace.jobs.size.astype(np.float64)  # the product may exceed any int64
     values: np.ndarray = response(schedule) / (size * np.maximum(trace.runtime, tau))
     return values

@@ -15,7 +15,14 @@ from bfenv.analysis.job_classes import (
     classify_jobs,
     slowdown_ratios_by_class,
 )
-from bfenv.analysis.schedule_metrics import bounded_slowdown, slowdown
+from bfenv.analysis.promises import reservation_tail
+from bfenv.analysis.queue_length import queue_curve
+from bfenv.analysis.schedule_metrics import (
+    bounded_slowdown,
+    delay_slowdown,
+    slowdown,
+    width_slowdown,
+)
 from bfenv.core.errors import BfenvError
 from tests.analysis.drawn import DRAWN, drawn
 from tests.conftest import small_traces
@@ -205,6 +212,44 @@ def test_other_jobs():
     with pytest.raises(BfenvError, match="drawn on unnamed .* drawn on other"):
         cmp.check_comparable(FIRST, other)
     cmp.check_comparable(FIRST, drawn(bfenv.make_trace([0, 0], [1, 1], [4, 2], 1), [0, 4]))
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        cmp.slowdown_ratio,
+        cmp.slowdown_ratios,
+        cmp.longest_wait_ratio,
+        cmp.penalized_slowdown,
+        cmp.differences,
+        slowdown_ratios_by_class,
+    ],
+)
+def test_comparisons_of_other_jobs(compare):
+    """Every comparison refuses schedules of other jobs, of as many or of more."""
+    for runtime in ([4, 3], [4, 2, 2]):
+        count = len(runtime)
+        other = drawn(bfenv.make_trace([0] * count, [1] * count, runtime, 9), [0] * count)
+        with pytest.raises(BfenvError, match="the jobs differ"):
+            compare(FIRST, other)
+
+
+@pytest.mark.parametrize(
+    ("compute", "named"),
+    [
+        (lambda schedule: bounded_slowdown(schedule, 0), "tau"),
+        (lambda schedule: delay_slowdown(schedule, -1), "tau"),
+        (lambda schedule: width_slowdown(schedule, "x"), "tau"),
+        (lambda schedule: class_metrics(schedule, 0), "tau"),
+        (lambda schedule: cmp.slowdown_ratios(schedule, schedule, 0), "batch"),
+        (lambda schedule: queue_curve(schedule, 0), "parts"),
+        (lambda schedule: reservation_tail(schedule, 0), "points"),
+    ],
+)
+def test_wrong_numbers(compute, named):
+    """A number that is out of range is named."""
+    with pytest.raises(BfenvError, match=f"{named} must be an integer >= 1"):
+        compute(FIRST)
 
 
 CLASSES = bfenv.make_trace(

@@ -224,7 +224,9 @@ def test_part_of_the_jobs(crowd):
 
 
 def test_wrong_calls(crowd):
-    """Unknown options and ranges of jobs are errors."""
+    """Unknown options and ranges of jobs are errors, and so is what is no variant."""
+    with pytest.raises(PolicyError, match="not options of easy"):
+        run_orders(crowd, [3])
     with pytest.raises(PolicyError, match="trail"):
         run_orders(crowd, ["sjf"], trail=180)
     with pytest.raises(BfenvError, match="last"):
