@@ -154,14 +154,21 @@ def learn(
         list[str] | None,
         typer.Option(
             metavar="LEARNER",
-            help="MaskablePPO, PPO, A2C, DQN, recipe or evolution; repeat for several. "
-            "[default: MaskablePPO, recipe, evolution]",
+            help="MaskablePPO, MaskablePPO-256 (which updates after 256 steps), PPO, A2C, DQN, "
+            "recipe or evolution; repeat for several. "
+            "[default: MaskablePPO-256, recipe, evolution]",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Trainings of each.")] = 3,
     steps: Annotated[
         int, typer.Option(min=1, metavar="N", help="Actions of a training.")
     ] = 262_144,
+    reward: Annotated[
+        str, typer.Option(metavar="REWARD", help="Of the networks of stable-baselines3.")
+    ] = "penalized",
+    workload: Annotated[
+        str | None, typer.Option("--workload", "-w", metavar="NAME", help="Instead of the default.")
+    ] = None,
     test_episodes: Annotated[
         int, typer.Option("--episodes", min=4, metavar="N", help="Test episodes of a score.")
     ] = 64,
@@ -172,7 +179,7 @@ def learn(
     ] = None,
     format: FormatOption = Format.table,
 ) -> None:
-    """Train learners on the default environment, and score them on unseen episodes.
+    """Train learners on Backfill-v0, and score them on unseen episodes.
 
     At the defaults it takes about fifteen minutes on two cores. Random actions and policies play
     the same episodes. The recipe is `python -m bfenv.train_sb3`; evolution is `bfenv train`, which
@@ -184,10 +191,11 @@ def learn(
         if name not in learning.LEARNERS:
             raise UnknownNameError("learner", name, learning.LEARNERS)
     check_folder(out)
-    points = learning.reference_points(test_episodes)
+    points = learning.reference_points(workload, test_episodes)
+    curves = learning.learning_points(names, seeds, steps, reward, workload, test_episodes, jobs)
     with show.progress() as progress:
         task = progress.add_task("training", total=len(names) * seeds)
-        for curve in learning.learning_points(names, seeds, steps, test_episodes, jobs):
+        for curve in curves:
             points += curve
             progress.advance(task)
             if out is not None:  # an interrupted run keeps what it has
@@ -196,7 +204,9 @@ def learn(
     if format in (Format.json, Format.csv):
         show.rows([dict(zip(learning.COLUMNS, row, strict=True)) for row in rows], format)
         return
-    title = f"penalized slowdown on {test_episodes} episodes of Backfill-v0, split test"
+    title = (
+        f"penalized slowdown on {test_episodes} episodes of {workload or 'Backfill-v0'}, split test"
+    )
     show.table(learning.COLUMNS, rows, format, numbers=len(learning.COLUMNS) - 1, title=title)
 
 

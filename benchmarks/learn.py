@@ -31,10 +31,17 @@ from bfenv.train_sb3 import Args, make_model
 
 EPISODES = 64
 POINTS = 4  # of a curve, after the point of the untrained network
-PLAIN = {"MaskablePPO": MaskablePPO, "PPO": PPO, "A2C": A2C, "DQN": DQN}  # at their defaults
+# Networks of stable-baselines3, and what differs from its defaults
+PLAIN: dict[str, tuple[Any, dict[str, Any]]] = {
+    "MaskablePPO": (MaskablePPO, {}),
+    "MaskablePPO-256": (MaskablePPO, {"n_steps": 256}),
+    "PPO": (PPO, {}),
+    "A2C": (A2C, {}),
+    "DQN": (DQN, {}),
+}
 RECIPE, EVOLUTION = "recipe", "evolution"
 LEARNERS = (*PLAIN, RECIPE, EVOLUTION)
-USUAL = ("MaskablePPO", RECIPE, EVOLUTION)  # what the command trains if nothing is named
+USUAL = ("MaskablePPO-256", RECIPE, EVOLUTION)  # what the command trains if nothing is named
 LINES = ("random", "easy", BEST_ORDER)  # of the picture
 GENERATIONS = 24  # of evolution
 RESAMPLES = 2000  # of a bootstrap
@@ -52,9 +59,9 @@ class Point(NamedTuple):
     wait: float  # longest wait over EASY's
 
 
-def reference_points(episodes: int = EPISODES) -> list[Point]:
+def reference_points(workload: str | None = None, episodes: int = EPISODES) -> list[Point]:
     """Score random actions and the policies that learners are compared with."""
-    envs = _test_envs(episodes)
+    envs = BackfillVectorEnv(episodes, workload, split="test")
     outcomes = [play_at_random(envs)]
     outcomes += [follow(envs, name, find_policy(name)) for name in POLICIES]
     return [point for outcome in outcomes for point in _points(outcome, outcome.name, 0, 0)]
@@ -64,6 +71,8 @@ def learning_points(
     learners: Sequence[str],
     seeds: int,
     steps: int,
+    reward: str = "penalized",
+    workload: str | None = None,
     episodes: int = EPISODES,
     jobs: int = 1,
 ) -> Iterator[list[Point]]:
@@ -73,12 +82,16 @@ def learning_points(
         learners: Of LEARNERS; evolution is left out without bfenv-lab.
         seeds: How many seeds of each.
         steps: Actions of a training; evolution has GENERATIONS instead.
+        reward: Of those in PLAIN, see `bfenv.envs.reward`.
+        workload: To train and score on; None for that of the environment.
         episodes: Test episodes of a score.
         jobs: Trainings at the same time.
     """
     present = [name for name in learners if name != EVOLUTION or find_spec("bfenv_lab")]
     calls = [
-        delayed(_evolve if name == EVOLUTION else _train)(name, seed, steps, episodes)
+        delayed(_evolve)(seed, workload, episodes)
+        if name == EVOLUTION
+        else delayed(_train)(name, seed, steps, reward, workload, episodes)
         for name in present
         for seed in range(seeds)
     ]
@@ -112,44 +125,47 @@ class _Scores(BaseCallback):
         self.points += _points(self._score(), self._learner, self._seed, self.num_timesteps)
 
 
-def _train(learner: str, seed: int, steps: int, episodes: int) -> list[Point]:
+def _train(
+    learner: str, seed: int, steps: int, reward: str, workload: str | None, episodes: int
+) -> list[Point]:
     """Train a network; return its scores before, meanwhile and at the end."""
     torch.set_num_threads(1)
     model: Any
     settings: dict[str, Any] = {}
     if learner == RECIPE:
-        args = Args(seed=seed, steps=steps)
+        args = Args(seed=seed, steps=steps, workload=workload or "")
         model, settings = make_model(args), {"window": args.window}
     else:
-        model = PLAIN[learner]("MultiInputPolicy", BackfillVecEnv(16), seed=seed)
+        algorithm, options = PLAIN[learner]
+        envs = BackfillVecEnv(16, workload, reward=reward)
+        model = algorithm("MultiInputPolicy", envs, seed=seed, **options)
     agent: Any = model if isinstance(model, MaskablePPO) else LegalChoice(model)
-    envs = _test_envs(episodes, **settings)
+    test_envs = BackfillVectorEnv(episodes, workload, split="test", **settings)
 
     def choose(seen: Any, mask: np.ndarray) -> np.ndarray:
         actions, _ = agent.predict(seen, deterministic=True, action_masks=mask.astype(bool))
         return np.asarray(actions)
 
-    scores = _Scores(lambda: play_outcome(envs, learner, choose), learner, seed, steps)
+    scores = _Scores(lambda: play_outcome(test_envs, learner, choose), learner, seed, steps)
     model.learn(steps, callback=scores)
     scores.note()
     return scores.points
 
 
-def _evolve(learner: str, seed: int, steps: int, episodes: int) -> list[Point]:
+def _evolve(seed: int, workload: str | None, episodes: int) -> list[Point]:
     """Find a score by evolution; return its score at the end."""
     from bfenv_lab.search.training import train, training_settings
 
-    workloads = tuple(f"{MODEL},seed={number}" for number in SEEDS["train"])
-    settings = training_settings(workloads, LOADS, seed=seed)
+    if workload is None:
+        workloads = tuple(f"{MODEL},seed={number}" for number in SEEDS["train"])
+        settings = training_settings(workloads, LOADS, seed=seed)
+    else:
+        settings = training_settings((workload,), (None,), seed=seed)
     with TemporaryDirectory() as folder:
         path = train(settings, Path(folder) / "run", generations=GENERATIONS)
         policy = find_policy(f"agent:{path}")
-    outcome = follow(_test_envs(episodes), learner, policy)
-    return _points(outcome, learner, seed, GENERATIONS * settings.population)
-
-
-def _test_envs(episodes: int, **settings: Any) -> BackfillVectorEnv:
-    return BackfillVectorEnv(episodes, split="test", **settings)
+    outcome = follow(BackfillVectorEnv(episodes, workload, split="test"), EVOLUTION, policy)
+    return _points(outcome, EVOLUTION, seed, GENERATIONS * settings.population)
 
 
 def _points(outcome: Outcome, learner: str, seed: int, steps: int) -> list[Point]:
