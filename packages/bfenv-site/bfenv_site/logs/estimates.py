@@ -15,8 +15,8 @@ from bfenv_site.logs.run import Run, number_names
 GRACE = 60  # seconds that a scheduler gives a job to end
 FEW_BEYOND, MOST_LONGER = 2, 0.1  # jobs, and their share, that may run beyond their limits
 # What a column is likely in if most jobs ran longer than their limits: the limits, or the runtimes
-LIMIT_UNITS = {"min": MINUTE, "h": HOUR}
-RUNTIME_UNITS = {"ms": 1e-3, "us": 1e-6}
+LIMIT_UNITS: dict[str, float] = {"min": MINUTE, "h": HOUR}
+RUNTIME_UNITS: dict[str, float] = {"ms": 1e-3, "us": 1e-6}
 UNIT_NAMES = {"min": "minutes", "h": "hours", "ms": "milliseconds", "us": "microseconds"}
 LONGEST_LIMIT = 60 * DAY  # of half of the jobs, anywhere
 FEW = 50  # jobs that may exceed their estimates without a word
