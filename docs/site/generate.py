@@ -35,7 +35,6 @@ from bfenv.knowledge.priorities import ORDERS
 from bfenv.knowledge.user_history import QUANTITIES
 
 SCORED_FORECASTS = Path(__file__).parents[1] / "how_to" / "when_scores.json"
-SHARES = "within_1min", "within_10min", "holds_50", "holds_80", "holds_95"
 SCORES = (
     "scored on",
     "load",
@@ -170,23 +169,40 @@ def _speed() -> str:
 
 
 def _forecasts() -> str:
-    found = {(*_case(row), row["jobs"]): row for row in _scores() if row["way"] == "forecast"}
-    rows = [
-        (
-            log,
-            starts,
-            f"{row['pinball']:,.0f}",
-            duration(row["median_error"]),
-            *(f"{100 * row[name]:.0f}" for name in SHARES),
-            *(f"{100 * found[log, starts, 'waiting'][name]:.0f}" for name in SHARES[:2]),
+    """Return how good forecasts are on each log, of jobs just submitted and of waiting ones."""
+    rows = []
+    for (log, starts, jobs), ways in _by_case().items():
+        if jobs == "all":
+            continue
+        row = ways.pop("forecast")
+        ways.pop("futures alone")  # ours, too
+        best = min(ways, key=lambda way: ways[way]["pinball"])
+        low, high = (f"{100 * row[f'holds_80_{end}']:.0f}" for end in ("low", "high"))
+        rows.append(
+            (
+                log,
+                starts,
+                jobs,
+                f"{row['pinball']:,.0f} s",
+                f"{ways[best]['pinball']:,.0f} s ({best})",
+                duration(row["median_error"]),
+                f"{100 * row['holds_50']:.0f} %",
+                f"{100 * row['holds_80']:.0f} % ({low} to {high})",
+                f"{100 * row['holds_95']:.0f} %",
+            )
         )
-        for (log, starts, jobs), row in found.items()
-        if jobs == "all"
-    ]
-    soon = "within 1 min", "within 10 min"
-    shares = *soon, "50 % holds", "80 % holds", "95 % holds", *(f"{one}, waiting" for one in soon)
-    header = "log", "starts", "pinball loss, s", "median error"
-    return table((*header, *(f"{one}, %" for one in shares)), rows)
+    shares = "50 % holds", "80 % holds", "95 % holds"
+    header = "log", "starts", "jobs", "pinball loss", "best other", "median error"
+    return table((*header, *shares), rows)
+
+
+def _by_case() -> dict[tuple[str, str, str], dict[str, dict[str, Any]]]:
+    """Return the rows of all ways by log, kind of starts, and kind of jobs; those of no month."""
+    found: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
+    for row in _scores():
+        if not row["jobs"].startswith("month"):
+            found.setdefault((*_case(row), row["jobs"]), {})[row["way"]] = row
+    return found
 
 
 def _by_month() -> str:
@@ -197,22 +213,30 @@ def _by_month() -> str:
             f"{row['pinball']:,.0f}",
             duration(row["median_error"]),
             *(f"{100 * row[name]:.0f}" for name in ("within_10min", "holds_80")),
+            f"{100 * row['holds_80_low']:.0f} to {100 * row['holds_80_high']:.0f}",
         )
         for row in _scores()
         if row["jobs"].startswith("month")
     ]
-    columns = "pinball loss, s", "median error", "within 10 min, %", "80 % holds, %"
+    columns = (
+        "pinball loss, s",
+        "median error",
+        "within 10 min, %",
+        "80 % holds, %",
+        "95 % interval",
+    )
     return table(("month", "forecasts", *columns), rows)
 
 
 def _pinball() -> str:
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    for row in _scores():
-        if row["jobs"] == "all":
-            found.setdefault(_case(row), {})[row["way"]] = row["pinball"]
-    ways = list(next(iter(found.values())))
-    rows = [(*case, *(f"{values[way]:,.0f}" for way in ways)) for case, values in found.items()]
-    return table(("pinball loss, s", "starts", *ways), rows)
+    """Return the loss of each way on each log."""
+    cases = {case[:2]: ways for case, ways in _by_case().items() if case[2] == "all"}
+    names = list(next(iter(cases.values())))
+    rows = [
+        (*case, *(f"{ways[name]['pinball']:,.0f}" for name in names))
+        for case, ways in cases.items()
+    ]
+    return table(("pinball loss, s", "starts", *names), rows)
 
 
 def _case(row: dict[str, Any]) -> tuple[str, str]:
