@@ -23,11 +23,9 @@ def dependencies_of(trace: Trace) -> Dependencies | None:
 
     A job waits only for one that was submitted before it and is in the trace.
     """
-    if trace.records is None:
+    if trace.records is None or not trace.has_dependencies:
         return None
     preceding = trace.records[:, PRECEDING].astype(np.int64)
-    if not (preceding > 0).any():
-        return None
     number = trace.records[:, JOB].astype(np.int64)
     place = dict(zip(number.tolist(), range(len(trace)), strict=True))
     before = np.array([place.get(job, -1) if job > 0 else -1 for job in preceding.tolist()])

@@ -3,6 +3,7 @@
 import hashlib
 import reprlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,6 +225,11 @@ class Trace:
         span = int(self.jobs.submit[-1] - self.jobs.submit[0])
         work = float(np.dot(self.runtime.astype(np.float64), self.jobs.size.astype(np.float64)))
         return work / (self.processors * span) if span else float("inf")
+
+    @cached_property
+    def has_dependencies(self) -> bool:
+        """Whether the records say of some job that it waits for another one."""
+        return self.records is not None and bool((self.records[:, PRECEDING] > 0).any())
 
     @property
     def hash(self) -> str:

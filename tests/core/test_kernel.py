@@ -4,10 +4,11 @@ import ast
 import sys
 
 import numba
+import numpy as np
 import pytest
 
 from bfenv.core.event_heap import pop, push
-from bfenv.core.kernel import Code, has_index_patch
+from bfenv.core.kernel import Code, compiling, has_index_patch, kernel
 from tests.conftest import ROOT
 from tests.core.heaps import new_heap
 from tests.core.own_package import edit, import_again, run_python
@@ -137,6 +138,22 @@ def test_code():
     code.call(events, 3, 1)
     assert code.is_compiled and pop(events) == 1
     assert Code(push.py_func).call is push.py_func
+
+
+@kernel
+def first(values):
+    return values[0]
+
+
+def test_code_by_types():
+    """Code that was found once is found again for the same types, and for no others."""
+    whole, half = np.array([3]), np.array([0.5])
+    with compiling("now"):
+        code = first.code_for(whole)
+        assert first.code_for(whole + 1) is code and code(whole) == 3
+        assert first.code_for(half) is not code and first.code_for(half)(half) == 0.5
+    with compiling("never"):
+        assert first.code_for(whole) == first.run_uncompiled
 
 
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
