@@ -155,6 +155,7 @@ class Site(NamedTuple):
     names: tuple[str, ...] = ()  # of the nodes
     down: tuple[int, ...] = ()  # CPUs of each node that takes no jobs
     future: int = 0  # nodes that are not there
+    absent: tuple[str, ...] = ()  # names of the nodes that take no jobs, or are not there
     without_cpus: tuple[str, ...] = ()  # lines of nodes that do not say how many CPUs they have
 
 
@@ -220,6 +221,7 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         tuple(sizes),
         tuple(down.values()),
         len(future),
+        (*down, *future),
         tuple(line.where for line in node_lines if not set(CPU_SETTINGS) & line.values.keys()),
     )
 

@@ -111,9 +111,10 @@ def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
             for part in dict.fromkeys(part for node in nodes for part in node[2])
         ]
         return Site(np.array([*size.values()]), tuple(parts), 0, names=tuple(size))
-    unknown = [name for name in size if name not in site.names]
+    unknown = [name for name in size if name not in {*site.names, *site.absent}]
     if unknown:
         raise PolicyError(f"slurm.conf has no node {unknown[0]}, which sinfo has")
+    site = _with_nodes(site, [node for node in nodes if node[0] not in site.names])
     kept = [number for number, name in enumerate(site.names) if name in size]
     new = {old: number for number, old in enumerate(kept)}
     return site._replace(
@@ -122,6 +123,24 @@ def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
         partitions=tuple(
             part._replace(
                 nodes=np.array([new[n] for n in part.nodes.tolist() if n in new], dtype=np.int64)
+            )
+            for part in site.partitions
+        ),
+    )
+
+
+def _with_nodes(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
+    """Return a site with more nodes: those out of service in slurm.conf that take jobs by now."""
+    first = len(site.names)
+    return site._replace(
+        sizes=np.append(site.sizes, np.array([node[1] for node in nodes], dtype=np.int64)),
+        names=(*site.names, *(node[0] for node in nodes)),
+        partitions=tuple(
+            part._replace(
+                nodes=np.append(
+                    part.nodes,
+                    [first + i for i, node in enumerate(nodes) if part.name in node[2]],
+                ).astype(np.int64)
             )
             for part in site.partitions
         ),

@@ -368,6 +368,20 @@ def test_the_plan_is_that_of_squeue(case, tmp_path):
     assert differ == DIFFER.get(case["what"], set())
 
 
+@pytest.mark.parametrize("line", ["DownNodes=n2", "NodeName=n2 CPUs=4 State=FUTURE"])
+def test_nodes_that_have_come_back(line, queue, tmp_path):
+    """slurm.conf says how nodes begin: one that sinfo has up takes jobs, in its partitions."""
+    nodes, conf = tmp_path / "nodes.txt", tmp_path / "slurm.conf"
+    nodes.write_text(NODES)
+    others = "n[1,3-4]" if "FUTURE" in line else "n[1-4]"
+    conf.write_text(f"NodeName={others} CPUs=4\n{line}\nPartitionName=main Nodes=ALL")
+    forecasts = [
+        forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=20).waiting()
+        for policy in ("slurm", f"slurm(conf='{conf}')")
+    ]
+    assert forecasts[0].plan.tolist() == forecasts[1].plan.tolist()
+
+
 def test_futures_under_slurm(queue, tmp_path):
     """They follow the nodes that squeue names; without squeue's partition, the default counts."""
     nodes = tmp_path / "nodes.txt"
