@@ -99,7 +99,7 @@ links: .venv/all  ## the addresses outside of the site, listed and not fetched
 	@grep -rhoE "https?://[^] )>\"']+" README.md CONTRIBUTING.md docs --include='*.md' --exclude-dir=_build | sort | uniq -c
 
 pictures: .venv/all  ## those of the README and of the environment, docs/pictures
-	$(BIN)/python docs/site/pictures.py
+	PYTHONPATH=. $(BIN)/python docs/site/pictures.py
 
 wheel: .venv/all  ## the wheels of all four, installed in an empty environment
 	rm -rf dist build packages/*/build
