@@ -284,7 +284,7 @@ def _requests(entries: Sequence[Entry], time: int, past: Past) -> tuple[np.ndarr
             submit - past.origin,
             [entry.size for entry in entries],
             [
-                entry.limit or max(longest, (time - entry.start + 1) if entry.runs else 0)
+                entry.limit or max(longest, 2 * (time - entry.start) if entry.runs else 0)
                 for entry in entries
             ],
             [past.users.get(entry.user, -1) for entry in entries],
