@@ -30,10 +30,8 @@ def pop(truth):
     first = truth.event_entry[0]
     truth.event_count[0] -= 1
     length = truth.event_count[0]
-    time, entry = (
-        truth.event_time[length],
-        truth.event_entry[length],
-    )  # the last one, to be placed again
+    # The last one is placed again, from the top
+    time, entry = truth.event_time[length], truth.event_entry[length]
     i = 0
     while 2 * i + 1 < length:
         child = 2 * i + 1
