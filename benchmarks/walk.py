@@ -44,7 +44,7 @@ BARS = {
     "step that names a head": Bar(10, 44),
     "step that starts a job": Bar(12, 50),
     "step that moves time": Bar(12, 60),
-    "reset": Bar(16, 65),
+    "reset": Bar(16, 66),
     "simulate under EASY": Bar(11, 45),
 }
 

@@ -141,9 +141,9 @@ def _likely_unit(
             if np.mean(_is_beyond(runtime, likely)) <= MOST_LONGER:
                 return "estimate", column, name
     if "runtime" in columns:
-        column, unit = columns["runtime"]
+        column, runtime_unit = columns["runtime"]
         for name, seconds in RUNTIME_UNITS.items():
-            if np.mean(_is_beyond(runtime / unit * seconds, estimate)) <= MOST_LONGER:
+            if np.mean(_is_beyond(runtime / runtime_unit * seconds, estimate)) <= MOST_LONGER:
                 return "runtime", column, name
     return None
 
