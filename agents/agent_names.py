@@ -204,13 +204,13 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
         return _open_object("agent", agent)
     name = read_agent(agent)
     if not name.is_saved:
-        found = _open_object(agent, find_agent(agent))
+        opened = _open_object(agent, find_agent(agent))
         trained_on = training_of(agent)
     else:
-        found = _open_object(agent, load_agent(name.base, trust=trust))
-        trained_on = found.trained_on
+        opened = _open_object(agent, load_agent(name.base, trust=trust))
+        trained_on = opened.trained_on
     options: EnvSettings = name.options  # type: ignore[assignment]
-    return found._replace(settings=dict(found.settings_with(options)), trained_on=trained_on)
+    return opened._replace(settings=dict(opened.settings_with(options)), trained_on=trained_on)
 
 
 def _as_agent(policy: Policy) -> OpenAgent:
@@ -264,10 +264,10 @@ def _make(factory: Any, env: Any, seed: int) -> Any:
 def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Read the options' values; the environment checks its own settings."""
     options: dict[str, Any] = {}
-    known = (*OPTIONS, DETERMINISTIC)
+    names = (*OPTIONS, DETERMINISTIC)
     for option, text in texts.items():
-        if option not in known:
-            hint = suggest(option, known) or f"there are {', '.join(known)}"
+        if option not in names:
+            hint = suggest(option, names) or f"there are {', '.join(names)}"
             raise BfenvError(f"agent {name}: no option {option!r}; {hint}")
         try:
             options[option] = read_value(text)

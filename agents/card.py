@@ -166,12 +166,12 @@ def shipped_agents() -> tuple[dict[str, Any], ...]:
 
     Those of the kind "policy" are policies; a "network" acts in an environment.
     """
-    found = []
+    cards = []
     for file in MODELS.iterdir() if MODELS.is_dir() else ():
         if file.name.endswith(SUFFIX):
             content = json.loads(file.read_bytes())
-            found.append({key: content[key] for key in ("name", "kind", "division", "what")})
-    return tuple(sorted(found, key=lambda card: str(card["name"])))
+            cards.append({key: content[key] for key in ("name", "kind", "division", "what")})
+    return tuple(sorted(cards, key=lambda card: str(card["name"])))
 
 
 def shipped_names(kind: str | None = None) -> list[str]:
@@ -231,12 +231,12 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
         raise PolicyError(f"{name}: is not a card of format {FORMAT!r}")
     if name.endswith(".zip") and content.get("model") != hash_of(Path(name)):
         raise PolicyError(f"{file}: is the card of another file, not of {Path(name).name}")
-    found = content.get("kind")
-    if found not in KINDS:
-        raise PolicyError(f"{name}: this version does not know agents of the kind {found!r}")
-    if kind not in (None, found):
-        hint = f"; use --policy agent:{name}" if found == POLICY else ""
-        raise PolicyError(f"{name} is a {found}, not a {kind}{hint}")
+    card_kind = content.get("kind")
+    if card_kind not in KINDS:
+        raise PolicyError(f"{name}: this version does not know agents of the kind {card_kind!r}")
+    if kind not in (None, card_kind):
+        hint = f"; use --policy agent:{name}" if card_kind == POLICY else ""
+        raise PolicyError(f"{name} is a {card_kind}, not a {kind}{hint}")
     return content
 
 
@@ -365,7 +365,7 @@ def plain(value: Any) -> Any:
         return value.name
     if callable(value):
         return f"{value.__module__}:{getattr(value, '__qualname__', type(value).__qualname__)}"
-    return [plain(one) for one in value]
+    return [plain(item) for item in value]
 
 
 def geometric_means(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:

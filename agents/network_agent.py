@@ -144,10 +144,10 @@ def forward(
     second = relu(linear("second", embedding) + linear("second_context", pooled)[env])
     outputs = linear("outputs", relu(linear("state", pooled)))
     scores = np.full((batch, window + 1), -np.inf, dtype=np.float32)
-    own = linear("score", second)
+    job_scores = linear("score", second)
     if "linear.weight" in weights:
-        own = own + linear("linear", jobs)
-    scores[env, slot] = own[:, 0]
+        job_scores = job_scores + linear("linear", jobs)
+    scores[env, slot] = job_scores[:, 0]
     scores[:, window] = outputs[:, 0]
     return scores, outputs[:, 1]
 

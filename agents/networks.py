@@ -73,9 +73,9 @@ class Scorer(nn.Module):
         second = self.second(embedding.index_select(0, legal))
         second = torch.relu(second + self.second_context(pooled).index_select(0, env))
         outputs = self.outputs(torch.relu(self.state(pooled)))
-        own = self.score(second) + self.shortcut(inputs.index_select(0, legal))
+        job_scores = self.score(second) + self.shortcut(inputs.index_select(0, legal))
         scores = queue.new_full((batch * window,), MASKED)
-        scores = scores.index_copy(0, rows, own.squeeze(1)).view(batch, window)
+        scores = scores.index_copy(0, rows, job_scores.squeeze(1)).view(batch, window)
         return torch.cat([scores, outputs[:, :1]], dim=1), outputs[:, 1]
 
     def job_inputs(self, jobs: Tensor) -> Tensor:

@@ -72,12 +72,12 @@ def play(
 
 def times_of(env: EnvHandle) -> Times:
     """Return when the jobs of an episode that is over ran."""
-    cluster, own = env.cluster, slice(env.episode_jobs.start, env.episode_jobs.stop)
-    killed = cluster.trial_end[own] >= 0
+    cluster, jobs = env.cluster, slice(env.episode_jobs.start, env.episode_jobs.stop)
+    killed = cluster.trial_end[jobs] >= 0
     return Times(
-        cluster.start[own].copy(),
-        np.where(killed, cluster.trial_start[own], -1),
-        np.where(killed, cluster.trial_end[own], -1),
+        cluster.start[jobs].copy(),
+        np.where(killed, cluster.trial_start[jobs], -1),
+        np.where(killed, cluster.trial_end[jobs], -1),
     )
 
 

@@ -169,8 +169,8 @@ def describe_model(model: Any, env: Any = None) -> cards.Card:
     """
     from stable_baselines3.common.vec_env import unwrap_vec_normalize
 
-    own = model.get_env()
-    env = own if env is None else model._wrap_env(env, verbose=0, monitor_wrapper=False)
+    model_env = model.get_env()
+    env = model_env if env is None else model._wrap_env(env, verbose=0, monitor_wrapper=False)
     if env is None:
         raise BfenvError(
             "the model has no environment, so its settings are unknown: give env, or open the file "
@@ -180,11 +180,11 @@ def describe_model(model: Any, env: Any = None) -> cards.Card:
     if any(any(env.env_is_wrapped(kind)) for kind in (ObservationWrapper, ActionWrapper)):
         raise BfenvError(f"a wrapper changes observations or actions: {only}")
     wrapper = unwrap_vec_normalize(env)
-    if own is not None and unwrap_vec_normalize(own) is not wrapper:
+    if model_env is not None and unwrap_vec_normalize(model_env) is not wrapper:
         raise BfenvError("env and the model's own environment differ in VecNormalize")
     batches = _batches_of(env)
     settings = [cards.acting_settings(batch) for batch in batches]
-    if any(each != settings[0] for each in settings):
+    if any(values != settings[0] for values in settings):
         raise BfenvError("the environments of the model have different settings")
     first = batches[0]
     own_spaces = model.observation_space, model.action_space
@@ -200,7 +200,7 @@ def describe_model(model: Any, env: Any = None) -> cards.Card:
         raise BfenvError("the model was trained under VecNormalize: give env with that wrapper")
     spans = {(span.hash, span.first, span.last): span for b in batches for span in spans_of(b)}
     algorithm, policy = (
-        f"{each.__module__}:{each.__qualname__}" for each in (type(model), model.policy_class)
+        f"{cls.__module__}:{cls.__qualname__}" for cls in (type(model), model.policy_class)
     )
     return cards.Card(
         name="model",

@@ -81,8 +81,8 @@ def searched_spans(workloads: tuple[str, ...], split: str) -> list[Span]:
             last = first + len(load_workload(workload))
         numbers = None
         if trace.records is not None:
-            own = trace.records[first:last, 0]
-            numbers = int(own.min()), int(own.max())
+            job_numbers = trace.records[first:last, 0]
+            numbers = int(job_numbers.min()), int(job_numbers.max())
         seen = jobs_hash(trace[first:last])
         spans.append(Span(trace.name, trace.hash, first, last, None, seen, numbers))
     return spans
@@ -102,12 +102,12 @@ def count_seen(
     * `source`: what `load_workload` made the trace from; None if the trace is a whole workload.
     """
     spans = list(spans)
-    known = [span.blocks for span in spans if span.blocks is not None]
+    blocks = [span.blocks for span in spans if span.blocks is not None]
     seen = 0
-    if known:
+    if blocks:
         hashes, _ = _block_hashes(trace, first, last)
-        found = np.flatnonzero(np.isin(hashes, np.concatenate(known)))
-        seen = len(np.unique(found[:, None] + np.arange(BLOCK)))
+        starts = np.flatnonzero(np.isin(hashes, np.concatenate(blocks)))
+        seen = len(np.unique(starts[:, None] + np.arange(BLOCK)))
     searched = [span for span in spans if span.blocks is None]
     if not searched:
         return seen

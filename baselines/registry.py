@@ -182,7 +182,7 @@ def families() -> Mapping[str, Family]:
     """
     installed = {name: _installed(name) for name in offers(GROUP)}
     return MappingProxyType(
-        {**FAMILIES, **{name: found for name, found in installed.items() if callable(found)}}
+        {**FAMILIES, **{name: maker for name, maker in installed.items() if callable(maker)}}
     )
 
 
@@ -378,12 +378,12 @@ def simulate(
         >>> bfenv.simulate(trace, "easy").start
         array([ 0, 60,  2])
     """
-    found = _find(policy)
-    if isinstance(found, PolicyCompetitor):
-        found = found.policy
-    if isinstance(found, Policy):
-        return simulator.simulate(trace, found, seed, event_order=event_order, watch=watch)
-    competitor: Competitor = found
+    entrant = _find(policy)
+    if isinstance(entrant, PolicyCompetitor):
+        entrant = entrant.policy
+    if isinstance(entrant, Policy):
+        return simulator.simulate(trace, entrant, seed, event_order=event_order, watch=watch)
+    competitor: Competitor = entrant
     simulator.check_trace(trace)
     check_plans_for(competitor, trace)
     if event_order != "standard":

@@ -332,7 +332,7 @@ def measure_all(
     out: Out = None,
 ) -> None:
     """Run all of these except policies, slurm, imports and training (minutes)."""
-    found = chain(
+    results = chain(
         measure_engine(repeat),
         measure_environments(repeat),
         measure_search(repeat),
@@ -340,7 +340,7 @@ def measure_all(
         measure_scaling(min(repeat, 3), largest),
         measure_start(repeat),
     )
-    _measure(found, format, out)
+    _measure(results, format, out)
 
 
 @app.command("show", cls=Once)
@@ -381,14 +381,14 @@ def compare(before: Before, after: After, format: FormatOption = Format.table) -
         return
     lines = [
         (
-            *(one["group"], one["what"], one["subject"]),
-            "-" if one["faster"] is None else f"{one['faster']:.2f}x",
+            *(change["group"], change["what"], change["subject"]),
+            "-" if change["faster"] is None else f"{change['faster']:.2f}x",
             *(
-                "-" if value is None else show.quantity(value, one["unit"])
-                for value in (one["before"], one["after"])
+                "-" if value is None else show.quantity(value, change["unit"])
+                for value in (change["before"], change["after"])
             ),
         )
-        for one in changes
+        for change in changes
     ]
     names = ["group", "what", "subject", "times as fast", "before", "after"]
     title = f"before: {_describe(old)}\nafter:  {_describe(new)}"

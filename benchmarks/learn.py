@@ -297,10 +297,10 @@ def draw_curves(points: Sequence[Point], path: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
     for learner in dict.fromkeys(point.learner for point in points):
-        own = [point for point in points if point.learner == learner]
-        steps = sorted({point.steps for point in own})
+        curve = [point for point in points if point.learner == learner]
+        steps = sorted({point.steps for point in curve})
         means = [
-            np.exp(np.log(_by_seed([p for p in own if p.steps == count])).mean(axis=1))
+            np.exp(np.log(_by_seed([p for p in curve if p.steps == count])).mean(axis=1))
             for count in steps
         ]
         median = [float(np.median(values)) for values in means]

@@ -38,8 +38,8 @@ def measure_search(repeat: int) -> Iterator[Measurement]:
                 times[name].append(time.perf_counter() - begin)
         for name, values in times.items():
             share = VARIANTS if name.startswith("run_orders") else 1
-            each = [value / share for value in values]
-            yield measurement("policy search", trace.name, name, len(trace), each)
+            seconds = [value / share for value in values]
+            yield measurement("policy search", trace.name, name, len(trace), seconds)
 
 
 def _runs(trace: Trace) -> dict[str, Callable[[], Any]]:

@@ -193,8 +193,8 @@ def _backfill(cluster, jobs, memory, head, count):
         if count > 0:
             job = fitting[0]  # the oldest
             if not _is_overdue(cluster, jobs, memory, job):
-                some = write_firsts(queue, history, cluster, jobs, fitting[:count], memory.firsts)
-                job = find_best(queue, history, cluster, jobs, memory.firsts[:some])
+                number = write_firsts(queue, history, cluster, jobs, fitting[:count], memory.firsts)
+                job = find_best(queue, history, cluster, jobs, memory.firsts[:number])
             extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
 
 
