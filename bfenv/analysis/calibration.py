@@ -54,13 +54,13 @@ def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
         BfenvError: If the schedules are not of the same jobs.
     """
     check_comparable(schedule, logged)
-    own, real = schedule.wait.astype(np.float64), logged.wait.astype(np.float64)
-    apart = np.abs(own - real)
-    close = (apart <= NEAR) | (np.maximum(own, real) <= FACTOR * np.minimum(own, real))
+    simulated, real = schedule.wait.astype(np.float64), logged.wait.astype(np.float64)
+    apart = np.abs(simulated - real)
+    close = (apart <= NEAR) | (np.maximum(simulated, real) <= FACTOR * np.minimum(simulated, real))
     return {
-        "log_mean_wait_ratio": _ratio(own.mean(), real.mean()),
-        "log_median_wait_ratio": _ratio(float(np.median(own)), float(np.median(real))),
-        "log_rank_correlation": rank_correlation(own, real),
+        "log_mean_wait_ratio": _ratio(simulated.mean(), real.mean()),
+        "log_median_wait_ratio": _ratio(float(np.median(simulated)), float(np.median(real))),
+        "log_rank_correlation": rank_correlation(simulated, real),
         "log_close": float(close.mean()),
     }
 
@@ -103,8 +103,8 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
     """
     centred = []
     for values in (x, y):
-        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-        ranks = (np.cumsum(counts) - (counts - 1) / 2)[which]  # from 1
+        _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]  # from 1
         centred.append(ranks - (len(values) + 1) / 2)
     a, b = centred
     norm = float(np.sqrt(np.dot(a, a) * np.dot(b, b)))

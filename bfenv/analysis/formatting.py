@@ -37,7 +37,7 @@ def durations(
 def unit_of(seconds: float) -> tuple[str, int]:
     """Return the unit in which a duration of two or more is written, and its seconds."""
     units = (("d", DAY), ("h", HOUR), ("min", MINUTE))
-    return next((one for one in units if seconds >= 2 * one[1]), ("s", SECOND))
+    return next((unit for unit in units if seconds >= 2 * unit[1]), ("s", SECOND))
 
 
 def alike(*columns: Iterable[float | None]) -> list[list[str]]:
@@ -82,21 +82,21 @@ def compound_duration(seconds: float) -> str:
     """
     units = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))
     for (unit, length), (smaller, part) in pairwise(units):
-        whole, rest = divmod(round(seconds / part), length // part)
-        if whole >= 30:
+        count, remainder = divmod(round(seconds / part), length // part)
+        if count >= 30:
             return f"{seconds / length:,.0f} {unit}"
-        if whole > (unit == "d"):  # 36 h, but 2 d
-            return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
+        if count > (unit == "d"):  # 36 h, but 2 d
+            return f"{count} {unit} {remainder} {smaller}" if remainder else f"{count} {unit}"
     return f"{seconds:.0f} s"
 
 
 def moment(seconds: int, *, days: bool = False) -> str:
     """Format a time since the first submission, like 1 d 06:00 or 00:01:01; with `days`, 1 d."""
-    day, rest = divmod(seconds, DAY)
+    day, remainder = divmod(seconds, DAY)
     if days:
         return f"{day} d"
-    hour, rest = divmod(rest, HOUR)
-    minute, second = divmod(rest, MINUTE)
+    hour, remainder = divmod(remainder, HOUR)
+    minute, second = divmod(remainder, MINUTE)
     clock = f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
     return f"{day} d {clock}" if day else clock
 

@@ -117,7 +117,7 @@ def without_estimate(trace: Trace) -> list[str]:
 
 
 def _announced(trace: Trace) -> str:
-    count, length = len(trace.outages), sum(one.end - one.begin for one in trace.outages)
+    count, length = len(trace.outages), sum(outage.end - outage.begin for outage in trace.outages)
     shown = "; ".join(outage_texts(trace, trace.outages))
     return (
         f"that outages come as a surprise: policies know all {count:,} in advance "

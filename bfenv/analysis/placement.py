@@ -83,8 +83,8 @@ def _take(free: list[Span], size: int) -> tuple[list[Span], list[Span]]:
     """Return spans of `size` processors, and the spans that remain free."""
     for i, (first, last) in enumerate(free):
         if last - first >= size:
-            rest = [(first + size, last)] if last - first > size else []
-            return [(first, first + size)], free[:i] + rest + free[i + 1 :]
+            remainder = [(first + size, last)] if last - first > size else []
+            return [(first, first + size)], free[:i] + remainder + free[i + 1 :]
     taken: list[Span] = []
     while size:
         first, last = free[0]

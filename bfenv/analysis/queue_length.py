@@ -102,7 +102,7 @@ def _while_waiting(schedule: Schedule) -> tuple[float, float]:
     jobs, processors = schedule.trace.jobs, schedule.trace.processors
     tried = schedule.trial_end >= 0
     since = np.maximum(jobs.submit, jobs.requested_start)
-    one, once, size, sizes = np.ones_like(jobs.size), tried[tried] * 1, jobs.size, jobs.size[tried]
+    ones, once, size, sizes = np.ones_like(jobs.size), tried[tried] * 1, jobs.size, jobs.size[tried]
     begin, end, out = np.array(schedule.trace.outages, dtype=np.int64).reshape(-1, 3).T
     none, nothing = 0 * size, 0 * out
     time, waiting, used, away = (
@@ -117,7 +117,7 @@ def _while_waiting(schedule: Schedule) -> tuple[float, float]:
                 begin,
                 end,
             ),
-            (one, -one, none, -once, once, nothing, nothing),
+            (ones, -ones, none, -once, once, nothing, nothing),
             (none, size, -size, sizes, -sizes, nothing, nothing),
             (none, none, none, 0 * once, 0 * once, out, -out),
         )

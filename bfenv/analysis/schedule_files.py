@@ -103,12 +103,12 @@ def batsim_csv(schedule: Schedule) -> str:
     )
     rows = []
     for job, line in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        submit, size, estimate, is_killed, *rest = line
+        submit, size, estimate, is_killed, *values = line
         state = "COMPLETED_WALLTIME_REACHED" if is_killed else "COMPLETED_SUCCESSFULLY"
         head = (job, trace.name, job, submit, size, estimate, int(not is_killed), state)
         processors = " ".join(
             f"{first}" if last == first + 1 else f"{first}-{last - 1}"
             for first, last in sorted(spans[job])
         )
-        rows.append((*head, *rest, processors, -1, ""))
+        rows.append((*head, *values, processors, -1, ""))
     return csv_text(BATSIM_COLUMNS, rows)

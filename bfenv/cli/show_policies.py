@@ -79,7 +79,7 @@ def comparison(
         ),
     )
     waits = fmt.alike(*([means[key][name] for key in ranked] for name in WAITS))
-    is_banded = any(len(here) > 1 for here in runs.values())
+    is_banded = any(len(group) > 1 for group in runs.values())
     lines = [
         (
             "logged, as it ran" if policy == LOGGED else policy,

@@ -177,9 +177,9 @@ def find_kernel(place: str) -> Any:
     """Return what stands at "module:name"; None if there is nothing."""
     module, _, name = place.partition(":")
     try:
-        found: Any = sys.modules.get(module) or import_module(module)
+        target: Any = sys.modules.get(module) or import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError):
         return None
-    return found
+    return target

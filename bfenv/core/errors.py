@@ -86,12 +86,12 @@ class UnknownNameError(BfenvError):
         super().__init__(kind, self.name, self.known)
 
     def __str__(self) -> str:
-        name, known = self.name, self.known
-        hint = suggest(name, known)
+        name, names = self.name, self.known
+        hint = suggest(name, names)
         if not hint:
             command = LISTED_BY.get(self.kind)
-            hint = f"known: {listed(known)}" + (f"; see `{command}`" if command else "")
+            hint = f"known: {listed(names)}" + (f"; see `{command}`" if command else "")
         several = [part.strip() for part in name.split(",")]
-        if len(several) > 1 and set(several) <= set(known):
+        if len(several) > 1 and set(several) <= set(names):
             hint = f"give each by itself: {' and '.join(several)}"
         return f"unknown {self.kind} {shown(name)}; {hint}"

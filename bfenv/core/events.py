@@ -63,12 +63,12 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     # One event at a time, a job may start before those whose processors it takes have ended.
     events = most if event_order == "standard" else len(trace)
     events += int(np.count_nonzero(trace.jobs.requested_start))
-    known = unknown_jobs(trace.requests, trace.processors)
-    cluster, truth = allocate(trace.requests, trace.runtime, known, most, events)
+    placeholders = unknown_jobs(trace.requests, trace.processors)
+    cluster, truth = allocate(trace.requests, trace.runtime, placeholders, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
     if event_order == "pyss":
         cluster.state[c.ONE_EVENT], truth = 1, truth._replace(one_event=True)
-    return cluster, shown(known), truth
+    return cluster, shown(placeholders), truth
 
 
 def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
@@ -81,9 +81,9 @@ def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
     any_requested = int(requests[REQUESTED_START].any())
     restartable = int(requests[RESTARTABLE].all())
     users = int(requests[USER].max(initial=-1))
-    known = np.empty((len(requests), requests.shape[1] + 1), dtype=np.int64)
-    known.T[:] = FOREVER, processors, 1, users, 0, any_requested, restartable
-    return known
+    placeholders = np.empty((len(requests), requests.shape[1] + 1), dtype=np.int64)
+    placeholders.T[:] = FOREVER, processors, 1, users, 0, any_requested, restartable
+    return placeholders
 
 
 def shown(known: np.ndarray) -> Jobs:

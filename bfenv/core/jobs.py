@@ -148,8 +148,8 @@ class Trace:
             check_integer(name, outage.end, outage.begin + 1, most, error=WorkloadError)
             name = f"{self.name}: processors of the outage at {outage.begin} s"
             check_integer(name, outage.processors, 1, self.processors, error=WorkloadError)
-            running = (one for one in self.outages if one.begin <= outage.begin < one.end)
-            if sum(one.processors for one in running) > self.processors:
+            running = (entry for entry in self.outages if entry.begin <= outage.begin < entry.end)
+            if sum(entry.processors for entry in running) > self.processors:
                 raise WorkloadError(
                     f"{self.name}: the outages at {outage.begin} s take more processors than the "
                     f"{self.processors} of the machine"
@@ -213,9 +213,9 @@ class Trace:
             time_of_day=(self.time_of_day + origin) % DAY,
             records=None if self.records is None else self.records[begin:stop],
             outages=tuple(
-                Outage(max(one.begin - origin, 0), one.end - origin, one.processors)
-                for one in self.outages
-                if one.end > origin
+                Outage(max(outage.begin - origin, 0), outage.end - origin, outage.processors)
+                for outage in self.outages
+                if outage.end > origin
             ),
         )
 
@@ -321,8 +321,8 @@ def make_trace(
         restartable=column("restartable", restartable, 1),
     )
     users = np.unique(jobs.user[jobs.user >= 0])
-    known = jobs.user >= 0
-    renumbered = np.where(known, np.searchsorted(users, jobs.user), jobs.user)
+    has_user = jobs.user >= 0
+    renumbered = np.where(has_user, np.searchsorted(users, jobs.user), jobs.user)
     processors = check_integer(f"{name}: processors", processors, error=WorkloadError)
     return Trace(jobs._replace(user=renumbered), runtime, processors, **provenance)
 

@@ -56,14 +56,14 @@ def code_digest(module: str, file: str, stamp: tuple[int, ...], memo_folder: Pat
 def _closure(module: str, file: str, memo_folder: Path) -> Iterator[tuple[str, str, str]]:
     """Name, file and digest of a module and of every module it imports, directly or not."""
     top = module.partition(".")[0]
-    known: dict[str, tuple[str, list[str]]] = {}
-    found = {module}
+    files: dict[str, tuple[str, list[str]]] = {}
+    modules = {module}
     memo = _Memo(memo_folder)
     todo = [(module, file)]
     while todo:
         name, path = todo.pop()
-        known[path] = memo.get(path, file_stamp(path)) or _parsed(path)
-        digest, imports = known[path]
+        files[path] = memo.get(path, file_stamp(path)) or _parsed(path)
+        digest, imports = files[path]
         yield name, path, digest
         package = _package(name, path)
         for imported in imports:
@@ -71,15 +71,15 @@ def _closure(module: str, file: str, memo_folder: Path) -> Iterator[tuple[str, s
                 imported = importlib.util.resolve_name(imported, package)
             except ImportError:  # relative, and beyond the top
                 continue
-            if imported not in found:
-                found.add(imported)
+            if imported not in modules:
+                modules.add(imported)
                 origin = _file(imported)
                 if origin is None:
                     continue
                 is_installed = origin.startswith(LIBRARIES) or INSTALLED & set(Path(origin).parts)
                 if imported.partition(".")[0] in (OWN, top) or not is_installed:
                     todo.append((imported, origin))
-    memo.write(known)
+    memo.write(files)
 
 
 def _package(module: str, file: str) -> str:
@@ -162,8 +162,8 @@ class _Memo:
     def get(self, path: str, stamp: tuple[int, ...]) -> tuple[str, list[str]] | None:
         """Digest and imports of a file, if it is the one that was looked at."""
         try:
-            known, digest, imports = self.entries[path]
-            if tuple(known) == stamp and isinstance(digest, str):
+            old_stamp, digest, imports = self.entries[path]
+            if tuple(old_stamp) == stamp and isinstance(digest, str):
                 return digest, [str(name) for name in imports]
         except (KeyError, TypeError, ValueError):
             pass

@@ -20,7 +20,7 @@ def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         if (module := sys.modules.get(f"{room}.{name}")) is not None:
             return module  # which is being imported, so that it is no attribute yet
         exports = import_module(f"{room}.exports")
-        public = [one for one in vars(exports) if not one.startswith("_")]
+        public = [export for export in vars(exports) if not export.startswith("_")]
         if name == "__all__":
             return public
         if name not in public:

@@ -53,12 +53,12 @@ def new_machine(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     requests, runtime = with_outages(trace)
     most = min(len(runtime), trace.processors)
     events = most + len(trace.outages) + int(np.count_nonzero(trace.jobs.requested_start))
-    known = ev.unknown_jobs(requests, trace.processors)
-    cluster, truth = ev.allocate(requests, runtime, known, most, events)
+    placeholders = ev.unknown_jobs(requests, trace.processors)
+    cluster, truth = ev.allocate(requests, runtime, placeholders, most, events)
     ev.reset(cluster, truth, trace.processors, 0, len(trace))
     outages = outages_of(trace)
     announce_outages(cluster, truth, outages.start, outages.stop)
-    return cluster, ev.shown(known), truth
+    return cluster, ev.shown(placeholders), truth
 
 
 @kernel

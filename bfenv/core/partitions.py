@@ -192,9 +192,9 @@ def traces_of_machines(trace: Trace) -> list[tuple[np.ndarray, Trace]]:
             name=f"{trace.name}:{machine.name}",
             header=header,
             outages=tuple(
-                one._replace(processors=share)
-                for one in trace.outages
-                if (share := int(_shares(one, trace.processors, sizes)[i]))
+                outage._replace(processors=share)
+                for outage in trace.outages
+                if (share := int(_shares(outage, trace.processors, sizes)[i]))
             ),
         )
         parts.append((jobs, part))

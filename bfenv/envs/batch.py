@@ -150,11 +150,11 @@ class EnvBatch:
         generators may have been drawn from.
         """
         windows = {}
-        for i, own in options.items():
+        for i, env_options in options.items():
             generator = self.generators[i]
             if generator is None:
                 raise ResetNeeded("an episode needs a seeded environment")
-            windows[i] = self.source.sample(generator, own)
+            windows[i] = self.source.sample(generator, env_options)
         for i, window in windows.items():
             self._open(i, window, buffers)
 
@@ -235,10 +235,9 @@ class EnvBatch:
         if self._pool is None or len(actions) < len(self):
             run(*self._kernel_arguments, first, actions, outputs)
             return
-        arguments, (first_part, *others) = self._kernel_arguments, self._parts
+        arguments, (first_part, *parts) = self._kernel_arguments, self._parts
         running = [
-            self._pool.submit(run, *arguments, part.start, actions[part], outputs)
-            for part in others
+            self._pool.submit(run, *arguments, part.start, actions[part], outputs) for part in parts
         ]
         run(*arguments, 0, actions[first_part], outputs)
         for future in running:

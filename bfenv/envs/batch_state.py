@@ -343,8 +343,8 @@ def detach_environment(
         per_job=detach_row(state.per_job, i),
         per_run=detach_row(state.per_run, i),
     )
-    known = tables._replace(seen=detach_row(tables.seen, i))
-    return cluster_of(handed, 0), jobs_of(handed, known, 0), slots[0]
+    handed_tables = tables._replace(seen=detach_row(tables.seen, i))
+    return cluster_of(handed, 0), jobs_of(handed, handed_tables, 0), slots[0]
 
 
 @inlined

@@ -114,12 +114,12 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
         if value is not None:
             check_number("load", value, positive=True)
     traces = []
-    for each in workloads:
+    for source in workloads:
         for target in loads:
-            if isinstance(each, Trace):
-                trace = each if target is None else with_load(each, target)
+            if isinstance(source, Trace):
+                trace = source if target is None else with_load(source, target)
             else:
-                trace = load_workload(each, **({} if target is None else {"load": target}))
+                trace = load_workload(source, **({} if target is None else {"load": target}))
             traces += _machines(trace)
     return traces
 

@@ -37,8 +37,8 @@ class EnvHandle:
     @property
     def jobs(self) -> Jobs:
         """The requests of the jobs submitted so far, and placeholders for the others."""
-        _, known, _ = self.batch.detached[self.i]
-        return Jobs(*(column[: len(self.trace)] for column in known))
+        _, requests, _ = self.batch.detached[self.i]
+        return Jobs(*(column[: len(self.trace)] for column in requests))
 
     @property
     def cluster(self) -> Cluster:
@@ -183,7 +183,7 @@ def handles_of(env: Any) -> list[EnvHandle]:
     inner = getattr(env, "unwrapped", None)
     handles = getattr(inner, "handles", None)
     if handles is None:
-        handles = [each.unwrapped for each in getattr(inner, "envs", [inner])]
+        handles = [member.unwrapped for member in getattr(inner, "envs", [inner])]
     if not all(isinstance(handle, EnvHandle) for handle in handles):
         raise PolicyError(f"expected Backfill-v0 environments of this process, got {env}")
     return list(handles)

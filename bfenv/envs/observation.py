@@ -211,13 +211,13 @@ def _write_users(
     count_jobs(history, cluster, jobs, True, True)
     for slot in range(len(slots)):
         for k in range(len(f.USER_QUANTITIES)):
-            which = f.USER_QUANTITIES[k]
-            value = quantity(history, cluster, jobs, slots[slot], which)
-            if which == h.PREDICTED_EXPANSION:
+            kind = f.USER_QUANTITIES[k]
+            value = quantity(history, cluster, jobs, slots[slot], kind)
+            if kind == h.PREDICTED_EXPANSION:
                 value = log_expansion(value)
-            elif which in (h.USER_QUEUED, h.USER_RUNNING, h.USER_ENDED):
+            elif kind in (h.USER_QUEUED, h.USER_RUNNING, h.USER_ENDED):
                 value = log_count(value)
-            elif which != h.ACCURACY:
+            elif kind != h.ACCURACY:
                 value = log_time(value)
             queue[slot, first + k] = value
 
@@ -287,6 +287,6 @@ def sine_and_cosine(second: int) -> tuple[float, float]:
 
     It takes a fraction of the time of the library's functions, and gives the same float32.
     """
-    arc, rest = second // ARC, second % ARC
-    sine = ARCS[arc, 0] * FIRST_ARC[rest, 1] + ARCS[arc, 1] * FIRST_ARC[rest, 0]
-    return sine, ARCS[arc, 1] * FIRST_ARC[rest, 1] - ARCS[arc, 0] * FIRST_ARC[rest, 0]
+    arc, remainder = second // ARC, second % ARC
+    sine = ARCS[arc, 0] * FIRST_ARC[remainder, 1] + ARCS[arc, 1] * FIRST_ARC[remainder, 0]
+    return sine, ARCS[arc, 1] * FIRST_ARC[remainder, 1] - ARCS[arc, 0] * FIRST_ARC[remainder, 0]

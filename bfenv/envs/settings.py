@@ -180,8 +180,8 @@ def _check_groups(groups: Any) -> None:
     if groups is None:
         return
     if isinstance(groups, str) or not isinstance(groups, Sequence | Set):
-        known = ", ".join(map(repr, JOB_FEATURES))
-        raise BfenvError(f"job_features must be None or a list of {known}; got {groups!r}")
+        choices = ", ".join(map(repr, JOB_FEATURES))
+        raise BfenvError(f"job_features must be None or a list of {choices}; got {groups!r}")
     for group in groups:
         check_choice("job_features", group, JOB_FEATURES)
 

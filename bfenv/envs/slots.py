@@ -61,7 +61,7 @@ def write_slots(
     slot = 0  # most often the first ones stay where they are
     while slot < count and slots[slot] == chosen[slot]:
         slot += 1
-    known, requests = tables.features[state.counters[i, at.TRACE]], state.slot_requests[i]
+    features, requests = tables.features[state.counters[i, at.TRACE]], state.slot_requests[i]
     while slot < count:
         job = chosen[slot]
         slots[slot] = job
@@ -69,8 +69,8 @@ def write_slots(
         requests[at.SLOT_ESTIMATE, slot] = jobs.estimate[job]
         requests[at.SLOT_SUBMIT, slot] = jobs.submit[job]
         requests[at.SLOT_REQUESTED_START, slot] = jobs.requested_start[job]
-        state.slot_features[i, at.SHARE, slot] = known[job, at.SHARE]
-        state.slot_features[i, at.LOG_ESTIMATE, slot] = known[job, at.LOG_ESTIMATE]
+        state.slot_features[i, at.SHARE, slot] = features[job, at.SHARE]
+        state.slot_features[i, at.LOG_ESTIMATE, slot] = features[job, at.LOG_ESTIMATE]
         slot += 1
     while slot < len(slots) and slots[slot] >= 0:  # empty slots
         slots[slot] = -1

@@ -78,7 +78,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     ) -> None:
         mode = autoreset_mode
         if not isinstance(mode, AutoresetMode):
-            check_choice("autoreset_mode", mode, [known.name.lower() for known in AutoresetMode])
+            check_choice("autoreset_mode", mode, [choice.name.lower() for choice in AutoresetMode])
             mode = AutoresetMode[mode.upper()]
         batch = EnvBatch(num_envs, workload, settings, threads)
         check_choice("copy", copy, (False, True))
@@ -258,8 +258,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             AttributeError: If the attribute cannot be set: the environments share their settings.
             ValueError: If there are not as many values as environments.
         """
-        each = values if isinstance(values, list | tuple) else [values] * self.num_envs
-        for handle, value in zip(self.handles, each, strict=True):
+        assignments = values if isinstance(values, list | tuple) else [values] * self.num_envs
+        for handle, value in zip(self.handles, assignments, strict=True):
             setattr(handle, name, value)
 
     def action_masks(self) -> np.ndarray:

@@ -42,7 +42,7 @@ def use_by_size(scene: Scene) -> tuple[np.ndarray, list[Use]]:
     ends = _class_ends(scene)
     labels = [f"jobs of up to {counted(ends[0], 'processor')}", f"up to {ends[1]:,}", "larger jobs"]
     jobs = [run.job for run in scene.runs]
-    size, which = scene.schedule.trace.jobs.size[jobs], size_class(scene, jobs)
+    size, classes = scene.schedule.trace.jobs.size[jobs], size_class(scene, jobs)
     begin, end = np.clip(
         np.array([(run.start, run.end) for run in scene.runs]), scene.begin, scene.stop
     ).T
@@ -50,7 +50,7 @@ def use_by_size(scene: Scene) -> tuple[np.ndarray, list[Use]]:
     uses = []
     for k, label in enumerate(labels):
         change = np.zeros(len(times), dtype=np.int64)
-        members = which == k
+        members = classes == k
         np.add.at(change, np.searchsorted(times, begin[members]), size[members])
         np.add.at(change, np.searchsorted(times, end[members]), -size[members])
         uses.append(Use(label, np.cumsum(change)))
@@ -102,13 +102,13 @@ def draw_largest(axes: "Axes", scene: Scene, scenes: Sequence[Scene]) -> None:
     A job has the same row in the picture of each of `scenes`.
     """
     rows: dict[int, int] = {}
-    both = (run for picture in scenes for run in largest(picture, len(scenes)))
-    for run in sorted(both, key=lambda run: run.start):
+    candidates = (run for picture in scenes for run in largest(picture, len(scenes)))
+    for run in sorted(candidates, key=lambda run: run.start):
         rows.setdefault(run.job, len(rows))
     runs = sorted((run for run in scene.runs if run.job in rows), key=lambda run: rows[run.job])
     jobs = scene.schedule.trace.jobs
     hatched: list[tuple[float, float, float, float]] = []
-    which = "the largest job" if len(rows) == 1 else f"the {len(rows)} largest jobs"
+    subject = "the largest job" if len(rows) == 1 else f"the {len(rows)} largest jobs"
     for run in runs:
         row = rows[run.job]
         left, right = max(run.start, scene.begin), min(run.end, scene.stop)
@@ -132,6 +132,6 @@ def draw_largest(axes: "Axes", scene: Scene, scenes: Sequence[Scene]) -> None:
                 (left + right) / 2, row, text, ha="center", va="center", fontsize=6.5, color=INK
             )
     draw_hatching(axes, hatched, (scene.stop - scene.begin) / 120, 1)
-    axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[], ylabel=f"{which} (job: processors)")
+    axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[], ylabel=f"{subject} (job: processors)")
     axes.grid(False)
     axes.tick_params(bottom=False)

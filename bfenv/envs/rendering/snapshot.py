@@ -135,10 +135,10 @@ def span(seconds: int) -> str:
         (MINUTE, "m", 1, "s"),
     ):
         if seconds >= unit:
-            rest = seconds % unit // part
+            remainder = seconds % unit // part
             return (
-                f"{seconds // unit}{letter} {rest:02}{small}"
-                if rest
+                f"{seconds // unit}{letter} {remainder:02}{small}"
+                if remainder
                 else f"{seconds // unit}{letter}"
             )
     return f"{seconds}s"
