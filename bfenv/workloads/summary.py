@@ -71,7 +71,7 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "high_priority": float(np.mean(jobs.priority > 0)),
         "requested_start": float(np.mean(jobs.requested_start > 0)),
         "distinct_estimates": len(np.unique(jobs.estimate)),
-        "popular_share": sum(one["share"] for one in popular),
+        "popular_share": sum(entry["share"] for entry in popular),
         "popular": popular,
         "missing": {name: float(part) for name, part in zip(FIELDS, absent, strict=True) if part},
         "cleaning": counts_of(trace.cleaning),

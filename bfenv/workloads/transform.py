@@ -412,7 +412,7 @@ def _moved(trace: Trace, stretch: float, shift: int) -> tuple[Outage, ...]:
         Outage(max(round(begin * stretch) + shift, 0), round(end * stretch) + shift, processors)
         for begin, end, processors in trace.outages
     )
-    return tuple(one for one in moved if one.end > one.begin)
+    return tuple(outage for outage in moved if outage.end > outage.begin)
 
 
 def _resubmitted(trace: Trace, submit: np.ndarray) -> Jobs:

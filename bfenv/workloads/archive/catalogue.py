@@ -79,7 +79,7 @@ def locate(name: str) -> Path | None:
 def locate_in(folder: Path, name: str) -> Path | None:
     """Find the file of a log in one folder."""
     names = [name] if name.endswith(SUFFIXES) else [name + suffix for suffix in SUFFIXES]
-    return next((folder / one for one in names if os.path.isfile(folder / one)), None)
+    return next((folder / file for file in names if os.path.isfile(folder / file)), None)
 
 
 def local_logs() -> dict[str, Path]:

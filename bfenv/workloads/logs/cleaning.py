@@ -94,9 +94,9 @@ class Imported(Conversion):
 def counts_of(cleaning: Cleaning) -> dict[str, int]:
     """Return the counts, by reason."""
     return {
-        one.name: getattr(cleaning, one.name)
-        for one in fields(cleaning)
-        if one.name in DROPPED or one.name in CHANGED
+        entry.name: getattr(cleaning, entry.name)
+        for entry in fields(cleaning)
+        if entry.name in DROPPED or entry.name in CHANGED
     }
 
 

@@ -88,10 +88,10 @@ def node_names(text: str) -> tuple[str, ...]:
 def _numbers(text: str) -> list[str]:
     """Return the numbers in "1-3,07", of as many digits as the first has."""
     numbers = []
-    for one in text.split(","):
-        first, _, last = one.partition("-")
+    for part in text.split(","):
+        first, _, last = part.partition("-")
         if first.isdecimal() and last.isdecimal() and int(last) - int(first) < MOST:
             numbers += [f"{i:0{len(first)}}" for i in range(int(first), int(last) + 1)]
         else:
-            numbers.append(one)
+            numbers.append(part)
     return numbers

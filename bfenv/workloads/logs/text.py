@@ -70,9 +70,9 @@ def first_lines(path: str | os.PathLike[str]) -> list[str]:
     Raises WorkloadError also if the file begins with no such line.
     """
     text, _ = _decoded(read_bytes(Path(path), whole=False), whole=False)
-    if not (found := [line for line in text.split("\n") if line.strip()]):
+    if not (lines := [line for line in text.split("\n") if line.strip()]):
         raise WorkloadError(f"{path}: the file is empty")
-    return found
+    return lines
 
 
 def numbered_lines(path: str | os.PathLike[str]) -> tuple[Iterator[tuple[int, str]], str]:

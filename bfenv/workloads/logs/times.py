@@ -190,12 +190,12 @@ def _meanings(moment: datetime, zone: tzinfo) -> tuple[Number, ...]:
     """Return the instants of a moment, of local time in the zone unless it has an offset."""
     moments = [moment] if moment.tzinfo else [moment.replace(tzinfo=zone, fold=i) for i in (0, 1)]
     try:
-        seconds = [round(each.timestamp(), 6) for each in moments]
+        seconds = [round(candidate.timestamp(), 6) for candidate in moments]
     except (ValueError, OverflowError):  # the first or the last day of the calendar
         return ()
     if not 0 <= min(seconds) <= max(seconds) < LATEST:
         return ()
-    return tuple(dict.fromkeys(int(each) if each.is_integer() else each for each in seconds))
+    return tuple(dict.fromkeys(int(value) if value.is_integer() else value for value in seconds))
 
 
 def _short(value: Any) -> str:

@@ -243,8 +243,8 @@ class _Clock:
 
     def submit(self, points: np.ndarray) -> np.ndarray:
         """Return the seconds from the start by which the points have passed, (n,) int64."""
-        day, rest = np.divmod(self.origin + points, SLOTS)
-        slot = SLOTS * day + np.interp(rest, self.worth, np.arange(SLOTS + 1))
+        day, remainder = np.divmod(self.origin + points, SLOTS)
+        slot = SLOTS * day + np.interp(remainder, self.worth, np.arange(SLOTS + 1))
         submit: np.ndarray = np.rint(slot * SLOT - self.start).astype(np.int64)
         return submit
 

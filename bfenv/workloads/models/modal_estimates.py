@@ -155,18 +155,18 @@ def head_percent(
     Their sum is `head_percent`. If neither it nor the number of values is the paper's, the paper's
     percents are scaled to it.
     """
-    others = 14.0491 * np.exp(-0.177531 * np.arange(2, max(count, HEAD) + 1)) + 0.462513
-    first = HEAD_PERCENT - others[: HEAD - 1].sum()
-    others = others[: count - 1]
+    percents = 14.0491 * np.exp(-0.177531 * np.arange(2, max(count, HEAD) + 1)) + 0.462513
+    first = HEAD_PERCENT - percents[: HEAD - 1].sum()
+    percents = percents[: count - 1]
     if emax_share is None:
-        percent = np.concatenate([[first], others])
+        percent = np.concatenate([[first], percents])
         if (count, head_percent) != (HEAD, HEAD_PERCENT):
             percent *= head_percent / percent.sum()
         return percent, 1
     emax_percent = 100 * emax_share
-    others *= (head_percent - emax_percent) / others.sum()
-    rank = 1 + int(np.count_nonzero(others > emax_percent))
-    return np.insert(others, rank - 1, emax_percent), rank
+    percents *= (head_percent - emax_percent) / percents.sum()
+    rank = 1 + int(np.count_nonzero(percents > emax_percent))
+    return np.insert(percents, rank - 1, emax_percent), rank
 
 
 def popularity(
@@ -180,10 +180,10 @@ def popularity(
     Returns the chosen indices, ascending, and their ranks, both (popular_values,) int64.
     """
     ranks = head_ranks(min(emax_rank, HEAD), rng)
-    others = 1 + np.argsort(ranks[1:])
+    indices = 1 + np.argsort(ranks[1:])
     if values > HEAD:
-        others = np.concatenate([others, HEAD + rng.permutation(values - HEAD)])
-    by_rank = np.insert(others[: popular_values - 1], emax_rank - 1, 0)
+        indices = np.concatenate([indices, HEAD + rng.permutation(values - HEAD)])
+    by_rank = np.insert(indices[: popular_values - 1], emax_rank - 1, 0)
     order = np.argsort(by_rank)
     return by_rank[order], order + 1
 
@@ -258,8 +258,8 @@ def job_counts(percent: np.ndarray, jobs: int, *, keep_first: bool = False) -> n
         counts[0] = math.floor(round(percent[0] * jobs / 100, 6))  # 0.29 * 100 is below 29
     order = fixed + np.argsort(-counts[fixed:], kind="stable")
     missing = jobs - int(counts.sum())
-    sign, rest = (1 if missing > 0 else -1), abs(missing)
-    rate = rest / counts[order].sum()
+    sign, remainder = (1 if missing > 0 else -1), abs(missing)
+    rate = remainder / counts[order].sum()
     # In proportion; then one by one; then all but one of each value; finally all.
     rounds: tuple[tuple[Callable[[int], int], int], ...] = (
         (lambda n: math.ceil(rate * n), 1),
@@ -269,11 +269,11 @@ def job_counts(percent: np.ndarray, jobs: int, *, keep_first: bool = False) -> n
     )
     for share, floor in rounds:
         for i in order:
-            step = min(rest, share(int(counts[i])))
+            step = min(remainder, share(int(counts[i])))
             if sign < 0:
                 step = min(step, int(counts[i]) - floor)
             counts[i] += sign * step
-            rest -= step
+            remainder -= step
     return counts
 
 
