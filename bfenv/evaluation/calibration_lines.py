@@ -50,7 +50,7 @@ def calibration_lines(
             lines.append(how)
         names = [AS_IT_RAN, *(row.policy for row in closest)]
         metrics = [row.metrics for row in (logged, *closest)]
-        waits = zip(*alike(*([one.get(name) for one in metrics] for name in WAITS)), strict=True)
+        waits = zip(*alike(*([run.get(name) for run in metrics] for name in WAITS)), strict=True)
         tables[logged.workload] = [
             (name, *wait, *how) for name, wait, how in zip(names, waits, lines, strict=True)
         ]

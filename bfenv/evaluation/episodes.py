@@ -98,24 +98,25 @@ def _notes(totals: Totals) -> dict[str, float]:
 def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     """Add metrics to a row."""
     slowdown, slowdown_easy = (
-        float(np.mean([one.bounded_slowdown.mean() for one in each])) for each in (episodes, easy)
+        float(np.mean([episode.bounded_slowdown.mean() for episode in runs]))
+        for runs in (episodes, easy)
     )
-    waits = np.concatenate([one.wait for one in episodes])
+    waits = np.concatenate([episode.wait for episode in episodes])
     longest, longest_easy = (
-        float(max(one.wait.max() for one in each)) for each in (episodes, easy)
+        float(max(episode.wait.max() for episode in runs)) for runs in (episodes, easy)
     )
     measures = [
         penalized(
-            own.bounded_slowdown.mean() / usual.bounded_slowdown.mean(),
-            own.wait.max(),
+            episode.bounded_slowdown.mean() / usual.bounded_slowdown.mean(),
+            episode.wait.max(),
             usual.wait.max(),
         )
-        for own, usual in zip(episodes, easy, strict=True)
+        for episode, usual in zip(episodes, easy, strict=True)
     ]
     rewards = -np.sqrt(measures)
     metrics = {
         "mean_bounded_slowdown": slowdown,
-        "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),
+        "mean_wait": float(np.mean([episode.wait.mean() for episode in episodes])),
         "p95_wait": float(np.percentile(waits, 95)),
         "max_wait": longest,
         "slowdown_ratio": slowdown / slowdown_easy,
@@ -124,8 +125,8 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "mean_reward": float(np.mean(rewards)),
         "reward_deviation": float(np.std(rewards)),
         STARVING_EPISODES: sum(
-            bool(starves(own.wait.max(), usual.wait.max()))
-            for own, usual in zip(episodes, easy, strict=True)
+            bool(starves(episode.wait.max(), usual.wait.max()))
+            for episode, usual in zip(episodes, easy, strict=True)
         ),
     }
     return replace(row, metrics=metrics)

@@ -163,8 +163,8 @@ def with_known_partitions(competitors: Sequence[Named], cases: Sequence[C]) -> l
     Raises:
         BfenvError: If a competitor is unknown, or a workload cannot be loaded.
     """
-    known = [find_competitor(named).partitions for named in competitors if named != LOGGED]
-    asked = [partitions for partitions in known if partitions is not None]
+    layouts = [find_competitor(named).partitions for named in competitors if named != LOGGED]
+    asked = [partitions for partitions in layouts if partitions is not None]
     if not asked:
         return list(cases)
     return [

@@ -28,8 +28,8 @@ def draw_replay(
     sides, begins, ends = [], [], []
     for title, name in agents.items():
         opened = open_agent(name)
-        own: Any = {**settings, "render_mode": "rgb_array"}
-        env = BackfillEnv(workload, **opened.settings_with(own))
+        env_settings: Any = {**settings, "render_mode": "rgb_array"}
+        env = BackfillEnv(workload, **opened.settings_with(env_settings))
         agent = opened.make(env, seed)
         begins.append(env.reset(seed=seed)[1]["now"])
         ends.append(play_episode(env, agent, seed)[0]["now"])

@@ -42,8 +42,8 @@ class Difference:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Difference":
         """Read a difference; what is not a number becomes None."""
-        found = {one.name: values.get(one.name) for one in fields(cls)}
-        return cls(**{name: value if is_number(value) else None for name, value in found.items()})
+        parts = {entry.name: values.get(entry.name) for entry in fields(cls)}
+        return cls(**{name: value if is_number(value) else None for name, value in parts.items()})
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ class Row:
         results = {part: values.get(part, {}) for part in PARTS}
         check_fields(results, dict.fromkeys(PARTS, Mapping), where)
         check_results(results, where)
-        known = {name: values[name] for name in REQUIRED}
-        known["versions"] = {name: str(value) for name, value in values["versions"].items()}
+        required = {name: values[name] for name in REQUIRED}
+        required["versions"] = {name: str(value) for name, value in values["versions"].items()}
         for name, choices in CHOICES.items():
             value = values.get(name)
             if value not in choices and not (name in OPTIONAL and value is None):
@@ -254,7 +254,7 @@ class Row:
         texts: dict[str, Any] = {
             name: None if values.get(name) is None else str(values[name]) for name in OPTIONAL
         }
-        row = cls(**known, error=str(values.get("error", "")), **texts)
+        row = cls(**required, error=str(values.get("error", "")), **texts)
         return row.with_results(results)
 
 
@@ -288,9 +288,9 @@ PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
 LOCAL = ("seconds", "is_uncompiled", "schedule", "decision_seconds")  # not in files
 _types = get_type_hints(Row)
 REQUIRED = {
-    one.name: _types[one.name]
-    for one in fields(Row)
-    if one.default is one.default_factory is MISSING
+    entry.name: _types[entry.name]
+    for entry in fields(Row)
+    if entry.default is entry.default_factory is MISSING
 }  # types by name
 
 

@@ -48,8 +48,8 @@ def starves(row: Row, rows: Rows) -> bool:
 
 def starving(rows: Iterable[Row]) -> set[str]:
     """Return the policies that starve jobs in some row."""
-    known = rows_by_run(rows)
-    return {row.policy for row in known.values() if starves(row, known)}
+    by_run = rows_by_run(rows)
+    return {row.policy for row in by_run.values() if starves(row, by_run)}
 
 
 def longest_ratio(policy: str, rows: Rows) -> float | None:
@@ -100,18 +100,18 @@ def summarize(rows: Sequence[Row], workload: str) -> list[PolicySummary]:
         if row.workload == workload:
             by_policy.setdefault(row.policy, []).append(row)
     summaries = []
-    for policy, own in by_policy.items():
+    for policy, runs in by_policy.items():
         means: dict[str, float | None] = {}
-        for name in dict.fromkeys(name for row in own for name in row.metrics):
-            values = [row.metrics.get(name) for row in own]
-            known = [value for value in values if value is not None]
-            means[name] = sum(known) / len(known) if len(known) == len(values) else None
+        for name in dict.fromkeys(name for row in runs for name in row.metrics):
+            values = [row.metrics.get(name) for row in runs]
+            numbers = [value for value in values if value is not None]
+            means[name] = sum(numbers) / len(numbers) if len(numbers) == len(values) else None
         versus = {
-            name: _mean_difference([row.versus.differences.get(name) for row in own])
+            name: _mean_difference([row.versus.differences.get(name) for row in runs])
             for name in COMPARED
         }
-        is_starving = any(starves(row, reference) for row in own)
-        summaries.append(PolicySummary(policy, own, means, versus, is_starving))
+        is_starving = any(starves(row, reference) for row in runs)
+        summaries.append(PolicySummary(policy, runs, means, versus, is_starving))
 
     def order(one: PolicySummary) -> tuple[float, str]:
         value = one.metrics.get(COMPARED[0])
@@ -125,13 +125,13 @@ def _mean_difference(parts: Sequence[Difference | None]) -> Interval | None:
 
     Half widths add up as errors do: the root of their squares' sum.
     """
-    known = []
+    intervals = []
     for part in parts:
         if part is None or part.difference is None or part.low is None or part.high is None:
             return None
-        known.append(Interval(part.difference, part.low, part.high))
-    count = len(known)
-    middle = sum(part.value for part in known) / count
-    below = math.sqrt(sum((part.low - part.value) ** 2 for part in known)) / count
-    above = math.sqrt(sum((part.high - part.value) ** 2 for part in known)) / count
+        intervals.append(Interval(part.difference, part.low, part.high))
+    count = len(intervals)
+    middle = sum(part.value for part in intervals) / count
+    below = math.sqrt(sum((part.low - part.value) ** 2 for part in intervals)) / count
+    above = math.sqrt(sum((part.high - part.value) ** 2 for part in intervals)) / count
     return Interval(middle, middle - below, middle + above)

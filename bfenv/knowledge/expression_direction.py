@@ -62,7 +62,7 @@ def _range(node: Node) -> Range:
         low, high = LOWEST.get(node.quantity, 1.0), HIGHEST.get(node.quantity, math.inf)
         return Range(low, high, goes)
     ranges = [_range(operand) for operand in node.operands]
-    if all(each.direction == STAYS for each in ranges):
+    if all(bounds.direction == STAYS for bounds in ranges):
         goes_to = STAYS
     elif len(ranges) == 1:
         goes_to = _direction_of_one(node.operation, *ranges)
@@ -141,7 +141,7 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
         return (0.0, math.inf) if positive else (-math.inf, math.inf)
     if operation == ops.POWER and ranges[0].low < 0:
         return -math.inf, math.inf
-    corners = product(*((each.low, each.high) for each in ranges))
+    corners = product(*((bounds.low, bounds.high) for bounds in ranges))
     try:
         values = [_calculate(operation, *corner) for corner in corners]
     except (ArithmeticError, ValueError):
@@ -156,9 +156,9 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
 
 def _interval_by_sign(factors: list[Range]) -> tuple[float, float]:
     """Return between which numbers a product or a quotient is, from the signs alone."""
-    if any(each.low < 0 < each.high for each in factors):
+    if any(factor.low < 0 < factor.high for factor in factors):
         return -math.inf, math.inf
-    is_negative = sum(each.low < 0 for each in factors) % 2
+    is_negative = sum(factor.low < 0 for factor in factors) % 2
     return (-math.inf, 0.0) if is_negative else (0.0, math.inf)
 
 

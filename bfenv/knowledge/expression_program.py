@@ -54,7 +54,7 @@ from bfenv.knowledge.user_history import quantity
 CHUNK = 128  # jobs
 DEEPEST = 32  # values on the stack
 LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age limit come before
-FIXED = {i for i, each in enumerate(h.QUANTITIES) if each.fixed}
+FIXED = {i for i, entry in enumerate(h.QUANTITIES) if entry.fixed}
 COUNTS = {h.USER_QUEUED, h.USER_RUNNING}
 OF_PASS = {h.WAIT, h.FREE, h.FITS}  # differ from pass to pass, whatever is known of the job
 LEARNT = set(range(len(h.NAMES))) - FIXED - COUNTS - OF_PASS - {h.TRIED}
@@ -241,24 +241,24 @@ def counts_version(program, history, jobs, job):
 def _find_stale(program, columns, history, cluster, jobs, part):
     """List the jobs of which columns are to be computed again; note their new versions."""
     stale, version = columns.stale, columns.version
-    asked, known, counted = 0, 0, 0
+    asked_count, known_count, counted_count = 0, 0, 0
     for job in part:
         newest = known_version(program, history, cluster, jobs, job)
         newest_counts = counts_version(program, history, jobs, job)
         if version[job, 0] != newest or version[job, 1] != newest_counts:
             if version[job, 0] != newest:
                 if version[job, 0] < 0:
-                    stale[ASKED, asked] = job
-                    asked += 1
-                stale[KNOWN, known] = job
-                known += 1
-            stale[COUNTED, counted] = job
-            counted += 1
+                    stale[ASKED, asked_count] = job
+                    asked_count += 1
+                stale[KNOWN, known_count] = job
+                known_count += 1
+            stale[COUNTED, counted_count] = job
+            counted_count += 1
             version[job, 0] = newest
             version[job, 1] = newest_counts
-    columns.stale_count[ASKED] = asked
-    columns.stale_count[KNOWN] = known
-    columns.stale_count[COUNTED] = counted
+    columns.stale_count[ASKED] = asked_count
+    columns.stale_count[KNOWN] = known_count
+    columns.stale_count[COUNTED] = counted_count
 
 
 @kernel
@@ -335,28 +335,28 @@ def _run(program, columns, begin, end, history, cluster, jobs, part):
 
 
 @kernel
-def _load(program, history, cluster, jobs, part, which, row):
-    if which == h.WAIT:
+def _load(program, history, cluster, jobs, part, kind, row):
+    if kind == h.WAIT:
         for i in range(len(part)):
             row[i] = program.wait[i]
-    elif which == h.ESTIMATE:
+    elif kind == h.ESTIMATE:
         for i in range(len(part)):
             row[i] = jobs.estimate[part[i]]
-    elif which == h.SIZE:
+    elif kind == h.SIZE:
         for i in range(len(part)):
             row[i] = jobs.size[part[i]]
-    elif which == h.SUBMIT:
+    elif kind == h.SUBMIT:
         for i in range(len(part)):
             row[i] = jobs.submit[part[i]]
-    elif which == h.PRIORITY:
+    elif kind == h.PRIORITY:
         for i in range(len(part)):
             row[i] = jobs.priority[part[i]]
-    elif which == h.MACHINE_SIZE:
+    elif kind == h.MACHINE_SIZE:
         for i in range(len(part)):
             row[i] = cluster.state[PROCESSORS]
     else:
         for i in range(len(part)):
-            row[i] = quantity(history, cluster, jobs, part[i], which)
+            row[i] = quantity(history, cluster, jobs, part[i], kind)
 
 
 @kernel

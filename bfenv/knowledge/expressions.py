@@ -75,7 +75,9 @@ def read_expression(text: str, option: str = "order") -> Node:
         raise PolicyError(f"{option} has {len(text):,} characters, at most {LONGEST:,} are read")
     text = " ".join(text.split())
     if not text.isascii():  # ast takes letters of other widths for those of names
-        column, letter = next((i, each) for i, each in enumerate(text, 1) if not each.isascii())
+        column, letter = next(
+            (i, character) for i, character in enumerate(text, 1) if not character.isascii()
+        )
         raise wrong(option, text, column, f"unknown character {letter!r}")
     try:
         with warnings.catch_warnings(action="ignore"):  # of what is refused below

@@ -113,8 +113,8 @@ def known_runtimes(cluster: Cluster, jobs: Jobs, chosen: np.ndarray) -> np.ndarr
     runs = (start >= 0) & (start < FOREVER)
     ran = np.where(runs, cluster.state[NOW] - start, 0)
     trial = np.where(trial_end >= 0, trial_end - cluster.trial_start[chosen], 0)
-    known: np.ndarray = np.minimum(np.maximum(ran, trial), jobs.estimate[chosen] - 1)
-    return known
+    runtimes: np.ndarray = np.minimum(np.maximum(ran, trial), jobs.estimate[chosen] - 1)
+    return runtimes
 
 
 def sample_future(cluster: Cluster, trace: Trace, generator: np.random.Generator) -> Trace:
@@ -176,11 +176,11 @@ def sample_runtimes(
 
 
 @kernel
-def _sample(history, jobs, chosen, known, uniform, room, samples):
+def _sample(history, jobs, chosen, elapsed, uniform, room, samples):
     """Write a sample for every number of `uniform`, by the inverse of the distribution."""
     values, cumulative = room[0], room[1]
     for k in range(len(chosen)):
-        job, least = chosen[k], known[k]
+        job, least = chosen[k], elapsed[k]
         user, estimate = jobs.user[job], jobs.estimate[job]
         count, chance = 0, 1.0
         if user >= 0:

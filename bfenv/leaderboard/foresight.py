@@ -28,15 +28,15 @@ NOT_CHECKED = "not checked: "  # and the reason
 
 def foresight_of_agent(name: str, trace: Trace, seed: int) -> str:
     """Return what one of bfenv's own agents foresees on the first jobs of a trace."""
-    with reason_why_not() as found:
+    with reason_why_not() as findings:
         opened = open_agent(name)
 
         def play_episode(env: BackfillEnv, settings: EnvSettings) -> Played:
             agent, choice = opened.make(env, seed), read_agent(name).deterministic
             return play(env, agent, seed, deterministic=choice, strict=True)
 
-        found.append(foresight_in_episodes(name, trace, seed, opened, play_episode))
-    return found[0]
+        findings.append(foresight_in_episodes(name, trace, seed, opened, play_episode))
+    return findings[0]
 
 
 def foresight_in_episodes(
@@ -71,13 +71,13 @@ def reason_why_not(*raised: type[BfenvError]) -> Iterator[list[str]]:
 
     Errors of the classes `raised` are not turned into reasons.
     """
-    found: list[str] = []
+    findings: list[str] = []
     try:
-        yield found
+        yield findings
     except BfenvError as error:
         if isinstance(error, raised):
             raise
-        found.append(f"{NOT_CHECKED}{error}")
+        findings.append(f"{NOT_CHECKED}{error}")
 
 
 def look_for_foresight(trace: Trace, schedule_of: Callable[[Trace], Schedule]) -> str:

@@ -172,14 +172,14 @@ def _seconds(row: Row, schedule: Schedule) -> dict[str, float]:
 def _foresight(competitor: Competitor | None, task: Task, trace: Trace) -> str | None:
     """Return what an agent or a player foresees; PolicyError if it foresees anything."""
     if competitor is not None and task.command:
-        found = find_referee().foresight_of(competitor, trace, task.seed)
+        foresight = find_referee().foresight_of(competitor, trace, task.seed)
     elif task.kind == "agent":
-        found = foresight_of_agent(task.policy, trace, task.seed)
+        foresight = foresight_of_agent(task.policy, trace, task.seed)
     else:
         return None
-    if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
-        raise PolicyError(found)
-    return found
+    if foresight != NONE_FOUND and not foresight.startswith(NOT_CHECKED):
+        raise PolicyError(foresight)
+    return foresight
 
 
 def warm_seconds(name: str) -> float:

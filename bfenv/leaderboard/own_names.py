@@ -46,8 +46,8 @@ def own_names() -> Mapping[str, OwnName]:
     kinds = {
         name: ("policy",) * (name in policies) + ("agent",) * (name in agents) for name in names
     }
-    own = [OwnName(name, kinds[name]) for name in names] + [OwnName(LOGGED, ("log",))]
-    return MappingProxyType({reading(each.name): each for each in own})
+    competitors = [OwnName(name, kinds[name]) for name in names] + [OwnName(LOGGED, ("log",))]
+    return MappingProxyType({reading(competitor.name): competitor for competitor in competitors})
 
 
 def reading(name: str) -> str:
@@ -70,18 +70,19 @@ def check_name(kind: str, name: str) -> None:
             f"{ascii(name)[1:-1]}: the name of a competitor has printable ASCII characters only, "
             "because others may look like these"
         )
-    own = find_own(name)
-    if own is None:
+    namesake = find_own(name)
+    if namesake is None:
         return
-    options = name.removeprefix(own.name).lstrip()
-    if not (name.startswith(own.name) and (not options or options[0] in "(:")):
+    options = name.removeprefix(namesake.name).lstrip()
+    if not (name.startswith(namesake.name) and (not options or options[0] in "(:")):
         raise BfenvError(
-            f"{name} reads like {own.name}, the name of bfenv's own {own.kinds[0]}: choose another"
+            f"{name} reads like {namesake.name}, the name of bfenv's own {namesake.kinds[0]}: "
+            "choose another"
         )
-    if kind not in own.kinds:
+    if kind not in namesake.kinds:
         raise BfenvError(
             f"{name} is given as {with_article(kind)}, but is the name of bfenv's own "
-            f"{own.kinds[0]}"
+            f"{namesake.kinds[0]}"
         )
 
 
@@ -95,9 +96,12 @@ def find_own(name: str) -> OwnName | None:
     alike = {name.strip(AROUND), OURS.sub("", name, count=1)}
     if name.casefold().startswith("agent"):
         alike.add(name.replace("/", ":"))
-    known = own_names()
-    found = [known[key] for key in map(reading, sorted(parts | alike)) if key in known]
-    return next((own for own in found if own.name in parts), found[0] if found else None)
+    by_reading = own_names()
+    matches = [by_reading[key] for key in map(reading, sorted(parts | alike)) if key in by_reading]
+    return next(
+        (candidate for candidate in matches if candidate.name in parts),
+        matches[0] if matches else None,
+    )
 
 
 def with_article(kind: str) -> str:

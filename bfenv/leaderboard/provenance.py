@@ -40,14 +40,14 @@ def model_versions() -> dict[str, str]:
 
 def is_made_here(made_by: Mapping[str, str]) -> bool:
     """Return whether the programs and sources on this machine have the versions that made a row."""
-    here = versions() | {"sources": sources_hash()}
+    local_versions = versions() | {"sources": sources_hash()}
     beside: dict[str, str] = {}
     for extra in DECIDING_EXTRAS:
         if is_installed(extra):
             beside |= distribution_versions(extra)
     with suppress(PackageNotFoundError):
         beside |= model_versions()
-    return here.items() <= made_by.items() <= (here | beside).items()
+    return local_versions.items() <= made_by.items() <= (local_versions | beside).items()
 
 
 @cache

@@ -177,8 +177,8 @@ def _warm_up(
     if any(task.command for task in tasks):
         call_in_worker(find_referee().warm_up, timeout=TIMEOUT)
     limit = min(timeout, LONGEST_WARM_UP)
-    own = {task.policy for task in tasks if task.kind == "policy" and not task.command}
-    for name in sorted(own):
+    policies = {task.policy for task in tasks if task.kind == "policy" and not task.command}
+    for name in sorted(policies):
         waiting(f"compiling {name}")
         try:
             costs[name] = call_in_worker(warm_seconds, name, timeout=limit)

@@ -80,10 +80,10 @@ def find_measure(by: str, rows: Iterable[Row]) -> str:
     Raises:
         UnknownNameError: If no row has such a metric.
     """
-    known = {name for row in rows for name in row.metrics}
+    metrics = {name for row in rows for name in row.metrics}
     measure = MEASURES.get(by, by)
-    if measure != PENALIZED and measure not in known:
-        raise UnknownNameError("measure to rank by", by, [*MEASURES, *sorted(known)])
+    if measure != PENALIZED and measure not in metrics:
+        raise UnknownNameError("measure to rank by", by, [*MEASURES, *sorted(metrics)])
     return measure
 
 
@@ -133,12 +133,12 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
     sign = -1.0 if measure in GAINS else 1.0
     reference = rows_by_run(ok)
     lines = []
-    for each in DIVISIONS:
-        here = {name: own for (where, name), own in by_policy.items() if where == each}
+    for section in DIVISIONS:
+        entries = {name: runs for (where, name), runs in by_policy.items() if where == section}
         whole = [
             name
-            for name, own in sorted(here.items())
-            if all(row.ok for row in own) and scores.are_whole(name)
+            for name, runs in sorted(entries.items())
+            if all(row.ok for row in runs) and scores.are_whole(name)
         ]
         rank_of: dict[str, int] = {}
         if whole:
@@ -146,8 +146,8 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
             numbers = ranks(values, **scores.options()).tolist()
             rank_of = dict(zip(whole, numbers, strict=True))
         lines += [
-            _standing(name, each, own, reference, rank_of.get(name), measure, logs)
-            for name, own in here.items()
+            _standing(name, section, runs, reference, rank_of.get(name), measure, logs)
+            for name, runs in entries.items()
         ]
     return lines
 
@@ -175,8 +175,8 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 
     def mean_log(name: str, workload: str, trace: str) -> float:
         usual = runs[REFERENCE, workload, trace][0]
-        own = runs.get((name, workload, trace), [])
-        return float(np.mean([log_ratio(row, usual, metric) for row in own])) if own else np.nan
+        rows = runs.get((name, workload, trace), [])
+        return float(np.mean([log_ratio(row, usual, metric) for row in rows])) if rows else np.nan
 
     logs = {
         name: [
@@ -195,7 +195,7 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 def log_ratio(row: Row, usual: Row, metric: str) -> float:
     """Return the logarithm of a metric, or of PENALIZED, over the reference's; NaN if unknown."""
     if metric == PENALIZED:
-        longest, usual_longest = (known(each, "max_wait") for each in (row, usual))
+        longest, usual_longest = (known(run, "max_wait") for run in (row, usual))
         if math.isnan(longest) or math.isnan(usual_longest):
             return math.nan
         cost = math.log(penalized(1.0, longest, usual_longest))

@@ -56,9 +56,9 @@ def given_logs() -> list[str]:
 
 def remember_logs(workloads: Iterable[str]) -> None:
     """Keep the paths of the files that workloads name for `given_logs`, in the user's own cache."""
-    own = [path for one in workloads if (path := path_in(one))]
-    paths = list(dict.fromkeys([*own, *given_logs()]))[:MOST_GIVEN]
-    if own and (root := cache_root()):
+    new_paths = [path for workload in workloads if (path := path_in(workload))]
+    paths = list(dict.fromkeys([*new_paths, *given_logs()]))[:MOST_GIVEN]
+    if new_paths and (root := cache_root()):
         write_to_cache(root / GIVEN, json.dumps(paths).encode())
 
 
@@ -196,7 +196,7 @@ def time_spent(folder: str | os.PathLike[str]) -> dict[str, list[TimeSpent]]:
                 by_name.setdefault(timing[column], []).append(row_seconds)
     return {
         column: sorted(
-            (TimeSpent(name, len(each), sum(each)) for name, each in by_name.items()),
+            (TimeSpent(name, len(times), sum(times)) for name, times in by_name.items()),
             key=lambda line: (-line.seconds, line.name),
         )
         for column, by_name in seconds.items()

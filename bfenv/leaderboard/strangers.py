@@ -83,8 +83,8 @@ def _specs(name: str) -> list[ModuleSpec]:
     specs: list[ModuleSpec] = []
     path: Sequence[str] | None = None
     for i in range(len(parts)):
-        found = (finder.find_spec(".".join(parts[: i + 1]), path) for finder in finders)
-        spec = next((each for each in found if each is not None), None)
+        candidates = (finder.find_spec(".".join(parts[: i + 1]), path) for finder in finders)
+        spec = next((candidate for candidate in candidates if candidate is not None), None)
         if spec is None or (i and path is None):
             raise BfenvError(f"{text}: cannot import {module!r}: there is no such module")
         specs.append(spec)

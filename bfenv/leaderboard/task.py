@@ -75,10 +75,11 @@ def plan_rows(
     policies = [name for name in policies if networks[name] is None]
     agents = [*agents, *(name for name in networks.values() if name is not None)]
     names = {"policy": policies, "agent": agents, "player": players}
-    for one, other in combinations(KINDS, 2):
-        for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
+    for first, second in combinations(KINDS, 2):
+        for name in set(names[first]) & set(names[second]):  # in a ranking they would be one
             raise BfenvError(
-                f"{name} is given as {with_article(one)} and as {with_article(other)}: choose one"
+                f"{name} is given as {with_article(first)} and as {with_article(second)}: choose "
+                "one"
             )
     entrants = []
     for kind in KINDS:

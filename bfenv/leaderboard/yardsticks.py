@@ -82,16 +82,16 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
         return []
     scores = {yardstick: _scores(ok, names, yardstick) for yardstick in YARDSTICKS}
     lines = []
-    for each in DIVISIONS:
-        here = sorted({row.policy for row in ok if division(row) == each})
-        for name in here:
+    for section in DIVISIONS:
+        peers = sorted({row.policy for row in ok if division(row) == section})
+        for name in peers:
             places: list[int | None] = []
             for of in scores.values():
                 better = (
-                    of[other] < of[name] and not np.isclose(of[other], of[name]) for other in here
+                    of[other] < of[name] and not np.isclose(of[other], of[name]) for other in peers
                 )
                 places.append(None if np.isnan(of[name]) else 1 + sum(better))
-            lines.append(Places(name, each, tuple(places)))
+            lines.append(Places(name, section, tuple(places)))
     return lines
 
 

@@ -21,15 +21,17 @@ def metric_notes(rows: Sequence[Row]) -> list[str]:
     """Explain the table, and name the metrics under which another policy is first."""
     alike = [line for line in sorted_places(rows) if line.division == COMPLETION]
     first = [[line.policy for line in alike if line.places[i] == 1] for i in range(len(YARDSTICKS))]
-    meanings = "; ".join(f"{one.heading}: {one.meaning}" for one in YARDSTICKS)
+    meanings = "; ".join(f"{measure.heading}: {measure.meaning}" for measure in YARDSTICKS)
     texts = [
         "The numbers are places within a division, by the geometric mean of the ratios to EASY's; "
         "differences may be chance. "
         f"{meanings}."
     ]
-    for one, other in zip(YARDSTICKS, first, strict=True):
-        if other and first[0] and not set(other) & set(first[0]):
-            texts.append(f"By {one.heading}, {_names(other)} is first, not {_names(first[0])}.")
+    for measure, leaders in zip(YARDSTICKS, first, strict=True):
+        if leaders and first[0] and not set(leaders) & set(first[0]):
+            texts.append(
+                f"By {measure.heading}, {_names(leaders)} is first, not {_names(first[0])}."
+            )
     return texts
 
 

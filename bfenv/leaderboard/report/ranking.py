@@ -86,14 +86,14 @@ TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
 
 def columns_by(by: str) -> tuple[Column, ...]:
     """Return TEXT_COLUMNS with the measure ranked by, and its interval, behind the rank."""
-    name, rank, penalized, interval, slowdown, *others = TEXT_COLUMNS
+    name, rank, penalized, interval, slowdown, *columns = TEXT_COLUMNS
     if by == "penalized":
         return TEXT_COLUMNS
     if MEASURES.get(by, by) == MEASURES["slowdown"]:
-        return (name, rank, slowdown, interval, penalized, *others)
+        return (name, rank, slowdown, interval, penalized, *columns)
     words = by.replace("_", " ")
     score = _column(f"{words} / EASY's", f"{words}\n/ EASY's", "score", fmt.ratio)
-    return (name, rank, score, interval, penalized, slowdown, *others)
+    return (name, rank, score, interval, penalized, slowdown, *columns)
 
 
 def telling_columns(lines: Sequence[Standing], columns: Sequence[Column]) -> list[Column]:
@@ -176,7 +176,7 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
     for name in dict.fromkeys(row.policy for row in rows if row.kind == "agent"):
         metrics = [row.metrics for row in rows if (row.kind, row.policy) == ("agent", name)]
         decisions, outside, replaced = (
-            [one.get(what) or 0.0 for one in metrics]
+            [values.get(what) or 0.0 for values in metrics]
             for what in ("decisions", "outside_window", "replaced_actions")
         )
         total = max(sum(decisions), 1.0)
@@ -196,14 +196,16 @@ def version_notes(rows: Iterable[Row]) -> list[str]:
 
     Of bfenv, these are the hash of its sources, or the commit in rows that are older than the hash.
     """
-    found: dict[str, set[str]] = {}
+    makers: dict[str, set[str]] = {}
     for row in rows:
         made_by = {**dict.fromkeys(versions(), "unknown"), **row.versions}
         sources = made_by.pop("sources", row.commit)
         made_by["bfenv"] += f" ({sources})"
         for name, version in made_by.items():
-            found.setdefault(name, set()).add(version)
-    several = [f"{name} {', '.join(sorted(found[name]))}" for name in found if len(found[name]) > 1]
+            makers.setdefault(name, set()).add(version)
+    several = [
+        f"{name} {', '.join(sorted(makers[name]))}" for name in makers if len(makers[name]) > 1
+    ]
     if not several:
         return []
     return [
@@ -227,14 +229,14 @@ def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
 
     Raises BfenvError if no row has it; the message lists those that there are.
     """
-    known = {name for row in leaderboard.rows for name in row.metrics}
-    if metric not in known:
-        raise BfenvError(f"no row has the metric {metric!r}; there are {', '.join(sorted(known))}")
+    names = {name for row in leaderboard.rows for name in row.metrics}
+    if metric not in names:
+        raise BfenvError(f"no row has the metric {metric!r}; there are {', '.join(sorted(names))}")
 
     def mean(line: Standing) -> float | None:
-        own = [r for r in leaderboard.rows if (r.policy, division(r)) == line[:2]]
-        found = [value for r in own if (value := r.metrics.get(metric)) is not None]
-        return sum(found) / len(found) if len(found) == line.rows else None
+        rows = [r for r in leaderboard.rows if (r.policy, division(r)) == line[:2]]
+        values = [value for r in rows if (value := r.metrics.get(metric)) is not None]
+        return sum(values) / len(values) if len(values) == line.rows else None
 
     heading = metric.replace("_", " ")
     return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)
