@@ -152,11 +152,11 @@ def _score(
     command = [sys.executable, "-c", code, str(program)]
     if stage == STAGES[0]:
         probe = salted(load_workload(PROBE), task["salt"], 0)
-        found = foresight_of_program(
+        reason = foresight_of_program(
             "the program", command, probe, 0, limits
         )  # plays all of it, too
-        if found != NONE_FOUND:
-            raise BfenvError(found)
+        if reason != NONE_FOUND:
+            raise BfenvError(reason)
         return {"combined_score": PASSED}, {}
     with PlayerProcess(command, limits) as process:
         policy = policy_of(process, "the program", declared_flags(greet(process)))
@@ -170,18 +170,18 @@ def _score(
 @lru_cache(maxsize=2)
 def _copies(task_text: str, are_windows: bool) -> list[tuple[str, Trace]]:
     """Return the salted windows, or the salted training logs."""
-    task, found = json.loads(task_text), []
+    task, copies = json.loads(task_text), []
     for i, workload in enumerate(task["workloads"]):
         trace = load_workload(workload, split=SPLIT)
         if not are_windows:
-            found.append((workload, salted(trace, task["salt"], i)))
+            copies.append((workload, salted(trace, task["salt"], i)))
             continue
         generator = np.random.default_rng([task["salt"], i, 1])
         for k in range(task["windows"]):
             first = int(generator.integers(0, len(trace) - task["window_jobs"], endpoint=True))
             part = trace[first : first + task["window_jobs"]]
-            found.append((f"{workload}, window {k}", salted(part, task["salt"], 100 * i + k)))
-    return found
+            copies.append((f"{workload}, window {k}", salted(part, task["salt"], 100 * i + k)))
+    return copies
 
 
 def salted(trace: Trace, salt: int, number: int) -> Trace:
@@ -219,16 +219,16 @@ def _summary(
     measured: Sequence[Measured], factor: float
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return metrics and artifacts; a program that starves jobs scores below EASY."""
-    mean = float(np.exp(np.mean([np.log(one.ratio) for one in measured])))
-    starving = max(measured, key=lambda one: one.wait_ratio)
+    mean = float(np.exp(np.mean([np.log(measurement.ratio) for measurement in measured])))
+    starving = max(measured, key=lambda measurement: measurement.wait_ratio)
     score, excess = 1 / mean, starving.wait_ratio / STARVES
     if excess > 1:
         score = min(score, 1.0) / excess**2
-    worst = max(measured, key=lambda one: one.ratio)
+    worst = max(measured, key=lambda measurement: measurement.ratio)
     text = (
         "{0.label}: mean bounded slowdown {0.ratio:.3f}, longest wait {0.wait_ratio:.2f} of EASY's"
     )
-    ratios = [text.format(one) for one in measured]
+    ratios = [text.format(measurement) for measurement in measured]
     longest = f"{worst.label}:\n{worst.longest}"
     artifacts = {"ratios": "\n".join(ratios), "longest_waits": longest}
     if excess > 1:

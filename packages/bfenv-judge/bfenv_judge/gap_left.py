@@ -29,11 +29,11 @@ MEANING = (
 def gap_lines(leaderboard: Leaderboard) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS, a line for each workload with bounds."""
     lines: list[tuple[str, ...]] = []
-    for one in gaps(leaderboard.rows, read_bounds(leaderboard)):
-        known = one.numbers
-        values = (known.bound, known.offline, known.fair, one.value, known.reference)
-        closed = percent(one.closed) if one.closed == one.closed else MISSING
-        lines.append((one.workload, one.policy, *map(slowdown, values), closed))
+    for gap in gaps(leaderboard.rows, read_bounds(leaderboard)):
+        numbers = gap.numbers
+        values = (numbers.bound, numbers.offline, numbers.fair, gap.value, numbers.reference)
+        closed = percent(gap.closed) if gap.closed == gap.closed else MISSING
+        lines.append((gap.workload, gap.policy, *map(slowdown, values), closed))
     return lines
 
 
@@ -43,15 +43,20 @@ def gap_left(leaderboard: Leaderboard) -> Section | None:
     if not lines:
         return None
     shown = [[Value(cell) for cell in line] for line in lines]
-    known = SectionTable("Bounds and best schedules known", COLUMNS, shown, 2, MEANING)
-    return Section("gap", "How far from the best possible", (known, _closed(leaderboard)))
+    table = SectionTable("Bounds and best schedules known", COLUMNS, shown, 2, MEANING)
+    return Section("gap", "How far from the best possible", (table, _closed(leaderboard)))
 
 
 def _closed(leaderboard: Leaderboard) -> SectionTable:
     """Make the table of all policies: the share of the gap that each closes."""
     shares = shares_closed(leaderboard.rows, read_bounds(leaderboard))
-    workloads = sorted({workload for own in shares.values() for workload in own})
-    means = {policy: sum(own.values()) / len(own) for policy, own in shares.items()}
+    workloads = sorted(
+        {workload for policy_shares in shares.values() for workload in policy_shares}
+    )
+    means = {
+        policy: sum(policy_shares.values()) / len(policy_shares)
+        for policy, policy_shares in shares.items()
+    }
     lines = [
         [
             Value(policy),

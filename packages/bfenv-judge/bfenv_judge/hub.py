@@ -64,11 +64,15 @@ def write_hub_folder(
     lines: list[str] = []
     rewards: list[str] = []
     for row in rows:
-        own, title = row.metrics, row.policy if lines else folder.name
-        reward = f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}"
+        metrics, title = row.metrics, row.policy if lines else folder.name
+        reward = f"{metrics['mean_reward']:.2f} +/- {metrics['reward_deviation']:.2f}"
         rewards.append(reward)
-        cells = [reward, slowdown(own["mean_bounded_slowdown"]), ratio(own["slowdown_ratio"])]
-        cells += [duration(own["mean_wait"]), ratio(own["longest_wait_ratio"])]
+        cells = [
+            reward,
+            slowdown(metrics["mean_bounded_slowdown"]),
+            ratio(metrics["slowdown_ratio"]),
+        ]
+        cells += [duration(metrics["mean_wait"]), ratio(metrics["longest_wait_ratio"])]
         lines.append(f"| {' | '.join((title, *cells))} |")
     values = vars(card) | {
         "name": folder.name,

@@ -88,14 +88,14 @@ def read_bounds(leaderboard: Leaderboard) -> Bounds:
 
     Raises BfenvError if a file cannot be read, or is about other jobs than its name says.
     """
-    found: dict[str, gp.GapNumbers] = {}
+    bounds: dict[str, gp.GapNumbers] = {}
     for row in _one_per_trace(leaderboard.rows):
         for path in known_bounds(leaderboard.folder, row.workload_hash):
             numbers = gp.read_numbers(path)
             if (numbers.workload_hash, numbers.metric) != (row.workload_hash, METRIC):
                 raise BfenvError(f"{path}: is not about the {METRIC} of {row.workload}")
-            found[row.workload_hash] = found.get(row.workload_hash, numbers).stricter(numbers)
-    return found
+            bounds[row.workload_hash] = bounds.get(row.workload_hash, numbers).stricter(numbers)
+    return bounds
 
 
 def check_bounds(leaderboard: Leaderboard) -> int:
@@ -129,21 +129,21 @@ def gaps(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadGap]:
     by_workload: dict[str, list[Row]] = {}
     for row in rows:
         by_workload.setdefault(row.workload, []).append(row)
-    found = []
-    for workload, own in sorted(by_workload.items()):
-        hashes = {row.workload_hash for row in own}
-        values = _mean_by_policy(row for row in own if row.policy not in bad)
+    workload_gaps = []
+    for workload, workload_rows in sorted(by_workload.items()):
+        hashes = {row.workload_hash for row in workload_rows}
+        values = _mean_by_policy(row for row in workload_rows if row.policy not in bad)
         if hashes <= bounds.keys() and values:
-            parts = [bounds[one] for one in sorted(hashes)]
+            parts = [bounds[workload_hash] for workload_hash in sorted(hashes)]
             means = (
                 sum(column) / len(parts) for column in zip(*(p[2:] for p in parts), strict=True)
             )
             policy = min(values, key=lambda name: (values[name], name))
             numbers = gp.GapNumbers("", METRIC, *means)
-            found.append(
+            workload_gaps.append(
                 WorkloadGap(workload, numbers, policy, values[policy], shares[policy][workload])
             )
-    return found
+    return workload_gaps
 
 
 def shares_closed(rows: Iterable[Row], bounds: Bounds) -> dict[str, dict[str, float]]:
@@ -157,10 +157,10 @@ def shares_closed(rows: Iterable[Row], bounds: Bounds) -> dict[str, dict[str, fl
         value, numbers = row.metrics.get(METRIC), bounds.get(row.workload_hash)
         if division(row) != TRIALS and value is not None and numbers is not None:
             shares.setdefault((row.policy, row.workload), []).append(numbers.closed(value))
-    found: dict[str, dict[str, float]] = {}
+    mean_shares: dict[str, dict[str, float]] = {}
     for (policy, workload), values in shares.items():
-        found.setdefault(policy, {})[workload] = sum(values) / len(values)
-    return found
+        mean_shares.setdefault(policy, {})[workload] = sum(values) / len(values)
+    return mean_shares
 
 
 def _mean_by_policy(rows: Iterable[Row]) -> dict[str, float]:
@@ -169,9 +169,10 @@ def _mean_by_policy(rows: Iterable[Row]) -> dict[str, float]:
         if division(row) != TRIALS:
             values.setdefault(row.policy, []).append(row.metrics.get(METRIC))
     return {
-        name: sum(known) / len(known)
+        name: sum(numbers) / len(numbers)
         for name, column in values.items()
-        if (known := [value for value in column if value is not None]) and len(known) == len(column)
+        if (numbers := [value for value in column if value is not None])
+        and len(numbers) == len(column)
     }
 
 

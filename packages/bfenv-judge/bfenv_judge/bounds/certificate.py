@@ -128,13 +128,13 @@ def least_charges(costs: Costs, size, runtime, edges, price, paid, unit, charge,
         end = np.searchsorted(edges, t + runtime[job], side="right")
         charge[job] = np.inf
         while True:
-            own = cost(costs, job, t)
-            if own >= charge[job]:
+            job_cost = cost(costs, job, t)
+            if job_cost >= charge[job]:
                 break
             area = _paid(edges, price, paid, end, t + runtime[job])
             area -= _paid(edges, price, paid, begin, t)
-            if own + unit * (size[job] * area) < charge[job]:
-                charge[job] = own + unit * (size[job] * area)
+            if job_cost + unit * (size[job] * area) < charge[job]:
+                charge[job] = job_cost + unit * (size[job] * area)
                 start[job] = t
             corner = costs.kink[job] if costs.kink[job] > t else FOREVER
             if begin <= last:

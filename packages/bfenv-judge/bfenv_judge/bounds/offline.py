@@ -74,13 +74,13 @@ def offline_schedule(
 def _first_starts(trace: Trace, costs: Costs, limit: int) -> np.ndarray:
     """Return (n,) starts within the limit, from which the local search begins."""
     submit = trace.jobs.submit
-    found = [start for start in _backfilled(trace, limit) if (start - submit).max() <= limit]
+    starts = [start for start in _backfilled(trace, limit) if (start - submit).max() <= limit]
     try:
-        found.append(_place_list(trace, costs, limit))
+        starts.append(_place_list(trace, costs, limit))
     except BfenvError:
-        if not found:
+        if not starts:
             raise
-    return min(found, key=lambda start: float(cost_of_starts(costs, start).sum()))
+    return min(starts, key=lambda start: float(cost_of_starts(costs, start).sum()))
 
 
 def _backfilled(trace: Trace, limit: int) -> Iterator[np.ndarray]:
@@ -97,9 +97,9 @@ def _backfilled(trace: Trace, limit: int) -> Iterator[np.ndarray]:
         orders = tuple(
             f"({order}) * (1 - {old}) - {FIRST} * {old}" for order in ORDERS for old in olds
         )
-    known = with_estimates(trace, "exact")
+    exact_trace = with_estimates(trace, "exact")
     for order in orders:
-        yield simulate(known, f"easy(order={order!r})").start
+        yield simulate(exact_trace, f"easy(order={order!r})").start
 
 
 def _empty_machine(trace: Trace, begin: int) -> Profile:
@@ -125,8 +125,8 @@ def _place_list(trace: Trace, costs: Costs, limit: int) -> np.ndarray:
     late = np.zeros(len(trace), dtype=np.bool_)
     for attempt in range(len(trace) + 2):
         moved = submitted if limit < FOREVER and attempt == 0 else submitted[late]
-        rest = order[~np.isin(order, moved)]
-        profile, whole = _empty_machine(trace, 0), np.concatenate([moved, rest])
+        remaining_jobs = order[~np.isin(order, moved)]
+        profile, whole = _empty_machine(trace, 0), np.concatenate([moved, remaining_jobs])
         for first in range(0, len(whole), CALL):
             part = whole[first : first + CALL]
             _place(profile, part, costs.release, jobs.size, runtime, start)

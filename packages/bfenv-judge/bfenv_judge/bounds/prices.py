@@ -126,7 +126,7 @@ def lower_bound(
     horizon = max(last, int(begin + 2 * work / trace.processors)) + 1
     edges = _edges(begin, horizon, intervals)
     prices = preemptive_prices(trace, costs, (edges[:-1] + edges[1:]) / 2)
-    found = [ascent.certificate(edges, ascent.climb(edges, prices, steps))]
+    certificates = [ascent.certificate(edges, ascent.climb(edges, prices, steps))]
     ascent, count = _Ascent(trace, costs), min(intervals, COARSEST)
     edges = _edges(begin, horizon, count)
     prices = ascent.climb(edges, np.zeros(len(edges) - 1), steps)
@@ -137,8 +137,8 @@ def lower_bound(
         prices = prices[np.searchsorted(edges, middle, side="right") - 1]
         edges = finer
         prices = ascent.climb(edges, prices, steps)
-    found.insert(0, ascent.certificate(edges, prices))
-    bounds = [(ct.certify(trace, certificate, metric), certificate) for certificate in found]
+    certificates.insert(0, ascent.certificate(edges, prices))
+    bounds = [(ct.certify(trace, certificate, metric), certificate) for certificate in certificates]
     return max(bounds, key=itemgetter(0))
 
 

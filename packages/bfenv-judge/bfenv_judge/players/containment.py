@@ -98,14 +98,14 @@ def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
 
     Raises BfenvError as of `bubblewrap`.
     """
-    own = [os.path.abspath(word) for word in (*command, *limits.reads) if os.path.exists(word)]
+    paths = [os.path.abspath(word) for word in (*command, *limits.reads) if os.path.exists(word)]
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
     python += [folder for folder in sys.path if folder.endswith(INSTALLED)]
     rooms = own_folders()
     cache = cache_root()
     kernels = [] if cache is None else [str(cache)]
     settings = (f"/etc/{name}" for name in SETTINGS)
-    names = {*SYSTEM, *settings, *python, *rooms, *kernels, *own}
+    names = {*SYSTEM, *settings, *python, *rooms, *kernels, *paths}
     hidden = [path.resolve() for path in (*map(Path, limits.hidden), *local_logs().values())]
     words = [bubblewrap(), *ALONE, "--size", str(limits.files), "--tmpfs", TEMPORARY]
     shown: list[Path] = []

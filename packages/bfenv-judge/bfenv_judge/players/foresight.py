@@ -41,16 +41,16 @@ def foresight_of_program(
 
     Returns and raises as `foresight_of`.
     """
-    with reason_why_not(PlayerKilledError) as found, PlayerProcess(command, limits) as process:
+    with reason_why_not(PlayerKilledError) as reasons, PlayerProcess(command, limits) as process:
         policy = policy_of(process, name, declared_flags(greet(process)))
-        found.append(look_for_foresight(trace, lambda other: simulate(other, policy, seed)))
-    return found[0]
+        reasons.append(look_for_foresight(trace, lambda probe: simulate(probe, policy, seed)))
+    return reasons[0]
 
 
 def _foresight_of_agent(agent: RemoteAgent, trace: Trace, seed: int) -> str:
     def play_episode(env: BackfillEnv, settings: EnvSettings) -> Played:
         return play_in(agent.process, env, settings, seed)
 
-    with reason_why_not(PlayerKilledError) as found:
-        found.append(foresight_in_episodes(agent.name, trace, seed, agent.opened, play_episode))
-    return found[0]
+    with reason_why_not(PlayerKilledError) as reasons:
+        reasons.append(foresight_in_episodes(agent.name, trace, seed, agent.opened, play_episode))
+    return reasons[0]

@@ -133,16 +133,16 @@ def wait_for_end(player: int, woken: int, referee: int) -> int | None:
 
 def reap(player: int) -> int | None:
     """Collect dead children; return the player's exit code, or minus its signal, if it is one."""
-    found = None
+    code = None
     while True:
         try:
             process, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return found
+            return code
         if process == 0:
-            return found
+            return code
         if process == player:
-            found = os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
 
 
 def end_descendants(player: int) -> None:
@@ -175,14 +175,14 @@ def end_descendants(player: int) -> None:
 
 def children_of(process: int) -> list[int]:
     """Return the children of a process, of all its threads; none if it is gone."""
-    found: list[int] = []
+    children: list[int] = []
     try:
         for task in os.listdir(f"/proc/{process}/task"):
             with open(f"/proc/{process}/task/{task}/children") as file:
-                found += map(int, file.read().split())
+                children += map(int, file.read().split())
     except OSError:
         pass
-    return found
+    return children
 
 
 def remove_folder(folder: str) -> None:

@@ -28,16 +28,16 @@ class Mirror:
         # Policies make their memory from placeholders: no array of theirs is then too short.
         requests[USER], requests[REQUESTED_START] = users - 1, requested_starts
         requests[RESTARTABLE] = 1  # others come only where none is tried, see `begin_message`
-        known = unknown_jobs(requests, processors)
+        known_jobs = unknown_jobs(requests, processors)
         runtime = np.full(jobs, FOREVER)  # until a job ends
         read_only = requests.view(), runtime.view()
         for values in read_only:
             values.flags.writeable = False
         most = min(jobs, processors)
         events = most + (jobs if requested_starts else 0)
-        self.cluster, truth = allocate(*read_only, known, most, events)
+        self.cluster, truth = allocate(*read_only, known_jobs, most, events)
         reset(self.cluster, truth, processors, 0, 0)
-        self.jobs = shown(known)
+        self.jobs = shown(known_jobs)
         self._answer = new_frame(1 + 2 * len(self.cluster.started))
         self._followed = self.cluster, self.jobs, truth, requests, runtime
         self._follow = Code(follow_pass)

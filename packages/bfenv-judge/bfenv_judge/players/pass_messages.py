@@ -122,14 +122,14 @@ def make_starts(cluster, jobs, known, trials, answer):
 
 
 @kernel
-def _note_trial(known, job):
+def _note_trial(knowledge, job):
     """Insert a job into the ascending list of those in a trial."""
-    i = known.totals[TRYING]
-    while i > 0 and known.trying[i - 1] > job:
-        known.trying[i] = known.trying[i - 1]
+    i = knowledge.totals[TRYING]
+    while i > 0 and knowledge.trying[i - 1] > job:
+        knowledge.trying[i] = knowledge.trying[i - 1]
         i -= 1
-    known.trying[i] = job
-    known.totals[TRYING] += 1
+    knowledge.trying[i] = job
+    knowledge.totals[TRYING] += 1
 
 
 # The player's side --------------------------------------------------------------------------

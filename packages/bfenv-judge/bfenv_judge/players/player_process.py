@@ -245,15 +245,15 @@ def check_command(text: str) -> list[str]:
 
 
 def _program(word: str) -> str:
-    found = shutil.which(word)
-    if found is None:
+    path = shutil.which(word)
+    if path is None:
         what = "no such program"
         if os.path.isdir(word):
             what = "it is a folder"
         elif os.path.isfile(word):
             what = f"it may not be run; allow that with chmod +x {word}"
         raise BfenvError(f"player {word!r}: {what}")
-    return str(Path(found).absolute())
+    return str(Path(path).absolute())
 
 
 def _text(frame: Frame, count: int) -> bytes:

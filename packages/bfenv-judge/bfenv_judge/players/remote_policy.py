@@ -35,10 +35,10 @@ class _Machine:
 
     def __init__(self, cluster: Cluster, jobs: Jobs, trials: bool) -> None:
         self.frame = new_frame(pm.longest_pass(cluster))
-        known = pm.nothing_known(cluster)
-        self._news = cluster, jobs, known, self.frame.numbers
+        knowledge = pm.nothing_known(cluster)
+        self._news = cluster, jobs, knowledge, self.frame.numbers
         self._write = Code(pm.write_pass)
-        self._starts = cluster, jobs, known, trials
+        self._starts = cluster, jobs, knowledge, trials
         self._make = Code(pm.make_starts)
 
     def write(self) -> int:

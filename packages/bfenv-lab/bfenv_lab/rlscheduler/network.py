@@ -79,14 +79,14 @@ def weight_files(path: str | Path) -> tuple[Path, Path]:
     folder = Path(path)
     if not folder.is_dir() and os.environ.get(FOLDER):
         folder = Path(os.environ[FOLDER]) / path
-    found = sorted(folder.rglob(INDEX)) if folder.is_dir() else []
-    if len(found) != 1:
-        what = "no network of RLScheduler" if not found else f"{len(found)} networks"
+    index_files = sorted(folder.rglob(INDEX)) if folder.is_dir() else []
+    if len(index_files) != 1:
+        what = "no network of RLScheduler" if not index_files else f"{len(index_files)} networks"
         raise PolicyError(f"{path}: {what}: name the folder that holds one {INDEX}")
-    data = found[0].with_name(DATA)
+    data = index_files[0].with_name(DATA)
     if not data.is_file():
         raise PolicyError(f"{data}: is missing, and {INDEX} beside it has no weights")
-    return found[0], data
+    return index_files[0], data
 
 
 @cache
@@ -99,15 +99,15 @@ def read_net(index: Path, data: Path) -> Net:
     arrays = {}
     for name, (offset, shape) in LAYOUT.items():
         size = 4 * int(np.prod(shape))
-        found = entries.get(name)
-        if found is None or found[:4] != (FLOAT32, shape, offset, size):
+        entry = entries.get(name)
+        if entry is None or entry[:4] != (FLOAT32, shape, offset, size):
             raise PolicyError(
                 f"{index}: another layout than RLScheduler's networks: {name} must be float32 "
                 f"{list(shape)} at byte {offset}, and is "
-                + ("not there" if found is None else f"{list(found[1])} at byte {found[2]}")
+                + ("not there" if entry is None else f"{list(entry[1])} at byte {entry[2]}")
             )
         part = numbers[offset : offset + size]
-        if len(part) < size or _masked_crc(part) != found[4]:
+        if len(part) < size or _masked_crc(part) != entry[4]:
             raise PolicyError(f"{data}: was changed: the checksum of {name} is not that in {INDEX}")
         arrays[name] = np.frombuffer(part, dtype="<f4").astype(np.float32).reshape(shape)
         if not np.isfinite(arrays[name]).all():
@@ -178,10 +178,10 @@ def _block(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]
     place, key = 0, b""
     while place < end:
         shared, place = _varint(block, place)
-        own, place = _varint(block, place)
+        unshared, place = _varint(block, place)
         length, place = _varint(block, place)
-        key = key[:shared] + block[place : place + own]
-        place += own
+        key = key[:shared] + block[place : place + unshared]
+        place += unshared
         yield key, block[place : place + length]
         place += length
 

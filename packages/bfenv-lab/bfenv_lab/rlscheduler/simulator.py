@@ -292,12 +292,12 @@ def new_memory(
     sampled: bool,
 ) -> Memory:
     """Return the memory for a trace: requests that `jobs` does not have are in its records."""
-    count, own, origin = len(trace), trace.jobs, 0
-    requested = own.estimate
+    count, trace_jobs, origin = len(trace), trace.jobs, 0
+    requested = trace_jobs.estimate
     if trace.records is not None:
         written = trace.records[:, ESTIMATE].astype(np.int64)
         requested = np.where(written > 0, np.minimum(written, requested), requested)
-        origin = int(trace.records[0, SUBMIT] - own.submit[0])
+        origin = int(trace.records[0, SUBMIT] - trace_jobs.submit[0])
     scorer = None
     if net is not None:
         scorer = Scorer(
@@ -311,7 +311,7 @@ def new_memory(
         )
     return Memory(
         requested.copy(),
-        own.submit + origin,
+        trace_jobs.submit + origin,
         np.array([code]),
         np.array([backfill == "theirs"]),
         line=np.zeros(2 * count, dtype=np.int64),

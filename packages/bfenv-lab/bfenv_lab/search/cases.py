@@ -99,10 +99,10 @@ def make_cases(
     for workload in workloads:
         options = parse_name(workload).options
         not_taken = ("split",) if split == "all" else ("split", "first_job", "job_count")
-        for each in not_taken:
-            if each in options:
-                hint = "" if each == "split" else ", unless the split is all"
-                raise BfenvError(f"{workload}: a search takes workloads without {each}{hint}")
+        for option in not_taken:
+            if option in options:
+                hint = "" if option == "split" else ", unless the split is all"
+                raise BfenvError(f"{workload}: a search takes workloads without {option}{hint}")
         begin, end = split_range(load_workload(workload), split)
         parts = max(1, round((end - begin) / slice_jobs))
         bounds = [(end - begin) * i // parts for i in range(parts + 1)]

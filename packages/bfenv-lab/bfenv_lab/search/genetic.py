@@ -62,24 +62,27 @@ class GeneticSearch:
             point = tuple(map(tr.rounded, generator.random(len(template.tuned)).tolist()))
             self.population.append(Individual(order, point))
         while len(self.population) < population:
-            known = self.population[int(generator.integers(len(self.population)))]
+            parent = self.population[int(generator.integers(len(self.population)))]
             if generator.random() < 0.5:
-                self._vary(self.population, known, lambda tree: tr.mutated(generator, tree, limits))
+                self._vary(
+                    self.population, parent, lambda tree: tr.mutated(generator, tree, limits)
+                )
             else:
-                self._vary(self.population, known, lambda tree: tr.random_tree(generator, limits))
+                self._vary(self.population, parent, lambda tree: tr.random_tree(generator, limits))
 
     def ask(self) -> list[str]:
         """Return the expressions of the population's policies."""
         return [
-            self.template.policy(tr.tree_text(each.tree), each.point) for each in self.population
+            self.template.policy(tr.tree_text(individual.tree), individual.point)
+            for individual in self.population
         ]
 
     def tell(self, scores: list[float]) -> None:
         """Make the next generation, given the score of each individual; lower is better."""
         generator = self.generator
         cost = [
-            score + PARSIMONY * tr.size(each.tree)
-            for score, each in zip(scores, self.population, strict=True)
+            score + PARSIMONY * tr.size(individual.tree)
+            for score, individual in zip(scores, self.population, strict=True)
         ]
         ranked = sorted(range(len(cost)), key=lambda i: (cost[i], i))
         chosen: list[Individual] = []
@@ -88,12 +91,12 @@ class GeneticSearch:
                 chosen.append(self.population[i])
         while len(chosen) < len(self.population):
             winners = (generator.integers(len(ranked), size=TOURNAMENT).min() for _ in range(2))
-            one, other = (self.population[ranked[int(place)]] for place in winners)
+            first, second = (self.population[ranked[int(place)]] for place in winners)
             if generator.random() < CROSSOVER:
-                crossed = partial(tr.crossed, generator, other=other.tree)
-                self._vary(chosen, one, crossed)
+                crossed = partial(tr.crossed, generator, other=second.tree)
+                self._vary(chosen, first, crossed)
             else:
-                self._vary(chosen, one, lambda tree: tr.mutated(generator, tree, self.limits))
+                self._vary(chosen, first, lambda tree: tr.mutated(generator, tree, self.limits))
         self.population = chosen
 
     def _vary(

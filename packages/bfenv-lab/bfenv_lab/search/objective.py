@@ -60,8 +60,8 @@ def combine(
     copies: dict[Case, list[float]] = {}
     for case, outcome in zip(cases, outcomes, strict=True):
         copies.setdefault(case._replace(seed=0), []).append(outcome.wait_ratio)
-    logs = [math.log(each.slowdown_ratio) for each in outcomes]
-    excess = [max(0.0, math.log(each.wait_ratio / tolerated_wait)) for each in outcomes]
+    logs = [math.log(outcome.slowdown_ratio) for outcome in outcomes]
+    excess = [max(0.0, math.log(outcome.wait_ratio / tolerated_wait)) for outcome in outcomes]
     mean = math.fsum(logs) / len(logs)
     value = mean + PENALTY * math.fsum(excess) / len(excess)
     if objective == "penalized":
@@ -89,7 +89,7 @@ def score_policies(
     distinct = list(dict.fromkeys(policies))
     chunks = [distinct[i : i + CHUNK] for i in range(0, len(distinct), CHUNK)]
     tasks = [(case, chunk) for case in cases for chunk in chunks]
-    found: dict[tuple[str, Case], Outcome] = {}
+    outcome_at: dict[tuple[str, Case], Outcome] = {}
     named = dict.fromkeys(case.workload for case in cases)
     logs: list[NamedWorkload] = [(workload, {}) for workload in named]
     with closing(
@@ -97,10 +97,10 @@ def score_policies(
     ) as results:
         for i, outcomes in results:
             case, chunk = tasks[i]
-            found.update(
-                ((policy, case), each) for policy, each in zip(chunk, outcomes, strict=True)
+            outcome_at.update(
+                ((policy, case), outcome) for policy, outcome in zip(chunk, outcomes, strict=True)
             )
-    return [[found[policy, case] for case in cases] for policy in policies]
+    return [[outcome_at[policy, case] for case in cases] for policy in policies]
 
 
 def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:

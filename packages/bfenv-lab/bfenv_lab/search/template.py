@@ -46,9 +46,9 @@ class Template(NamedTuple):
         * `order`: the expression of the order.
         * `point`: where each tuned number is in its range, from 0 to 1.
         """
-        values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]
-        others = f", {self.options.format(*values)}" if self.options else ""
-        return f"easy(order='{order}'{others})"
+        values = [span.value(place) for span, place in zip(self.tuned, point, strict=True)]
+        options = f", {self.options.format(*values)}" if self.options else ""
+        return f"easy(order='{order}'{options})"
 
 
 def read_template(text: str) -> Template:

@@ -26,7 +26,7 @@ INFIX: dict[str, type[ast.operator]] = {
 }
 COMPARISONS: dict[str, type[ast.cmpop]] = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE}
 UNARY = ("log", "exp", "sqrt", "abs")
-SYMBOLS = {each: symbol for symbol, each in (INFIX | COMPARISONS).items()}
+SYMBOLS = {kind: symbol for symbol, kind in (INFIX | COMPARISONS).items()}
 DIGITS = 4  # significant digits of a number
 LARGEST = 1e12  # numbers are at most this, so that they stay readable
 
@@ -85,11 +85,11 @@ def _from_ast(node: ast.expr) -> Tree:
     if isinstance(node, ast.Compare):
         return SYMBOLS[type(node.ops[0])], _from_ast(node.left), _from_ast(node.comparators[0])
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    first, *others = map(_from_ast, node.args)
-    if not others:
+    first, *arguments = map(_from_ast, node.args)
+    if not arguments:
         return node.func.id, first
-    for other in others:
-        first = node.func.id, first, other
+    for argument in arguments:
+        first = node.func.id, first, argument
     return first
 
 
@@ -218,11 +218,11 @@ def _with_other_number(generator: np.random.Generator, tree: Tree) -> Tree:
 
 def _random_path(generator: np.random.Generator, tree: Tree) -> Path:
     """Draw a node; one with arguments nine times out of ten, if there are any."""
-    found = list(paths(tree))
-    inner = [path for path in found if isinstance(subtree(tree, path), tuple)]
+    candidates = list(paths(tree))
+    inner = [path for path in candidates if isinstance(subtree(tree, path), tuple)]
     if inner and generator.random() < 0.9:
-        found = inner
-    return found[int(generator.integers(len(found)))]
+        candidates = inner
+    return candidates[int(generator.integers(len(candidates)))]
 
 
 def numbers_of(tree: Tree) -> list[float]:
