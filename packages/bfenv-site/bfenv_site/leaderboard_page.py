@@ -46,14 +46,16 @@ def render_page(
     lines = rk.ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == sm.REFERENCE}
-    others = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE and line.rows]
-    slots |= {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
+    candidates = [n for n, line in enumerate(lines) if line.policy != sm.REFERENCE and line.rows]
+    slots |= {n: str(slot) for slot, n in enumerate(candidates[:HIGHLIGHTED])}
     summaries: dict[str, Summaries] = {
-        workload: {numbers[one.policy]: one for one in sm.summarize(leaderboard.rows, workload)}
+        workload: {
+            numbers[summary.policy]: summary for summary in sm.summarize(leaderboard.rows, workload)
+        }
         for workload in dict.fromkeys(row.workload for row in leaderboard.rows)
     }
     shown = summaries.get(selection.workload, {}).values()
-    starving = {one.policy for one in shown if one.starves}
+    starving = {summary.policy for summary in shown if summary.starves}
     hours = "Some hours job by job"
     if len(selection.schedules) > 1:
         hours = "The same hours under two policies"
@@ -61,7 +63,7 @@ def render_page(
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots, more)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, slots)),
         ("metrics", "The same under other metrics", _other_metrics(leaderboard.rows)),
-        *((own.name, own.title, _section(own)) for own in sections_of(leaderboard)),
+        *((section.name, section.title, _section(section)) for section in sections_of(leaderboard)),
         ("workloads", "Workload by workload", panels(summaries, slots)),
         ("gantt", hours, gantt_section(*selection, starving=starving)),
         ("failed", "Failed runs", failed_runs(leaderboard.failed)),
@@ -83,14 +85,18 @@ def render_page(
 
 def _first(lines: list[Standing]) -> Markup:
     """Make the first screen: who has the least penalized slowdown."""
-    ranked = [one for one in lines if one.score is not None and LEAST < one.score < 1 / LEAST]
-    starving = sum(one.starves for one in lines)
+    ranked = [
+        standing
+        for standing in lines
+        if standing.score is not None and LEAST < standing.score < 1 / LEAST
+    ]
+    starving = sum(standing.starves for standing in lines)
     figures = [(f"{len(ranked)}", "policies ranked"), (f"{starving}", "starve jobs")]
     if not ranked:
         return first_screen("No policy can be compared with EASY.", figures, None)
     best = ranked[0]
-    alike = [one for one in ranked if one.division == best.division]
-    shared = sum(one.rank == best.rank for one in alike) - 1
+    alike = [standing for standing in ranked if standing.division == best.division]
+    shared = sum(standing.rank == best.rank for standing in alike) - 1
     verdict = (
         f"{best.policy} has the least penalized slowdown of the "
         f"{counted(len(alike), 'policy', 'policies')} that {DOES[best.division]}: "
@@ -98,22 +104,22 @@ def _first(lines: list[Standing]) -> Markup:
         + (f" (95 %: {rk.interval_text(best)})" if best.low is not None else "")
         + (f"; {counted(shared, 'other')} cannot be told from it." if shared else ".")
     )
-    known = []
-    for one in ranked[:SHOWN]:
-        known_ends = (one.score, one.low, one.high)
+    intervals = []
+    for standing in ranked[:SHOWN]:
+        known_ends = (standing.score, standing.low, standing.high)
         value, low, high = (math.nan if end is None else end for end in known_ends)
-        known.append(Interval(value, low, high))
+        intervals.append(Interval(value, low, high))
     drawn = [
         Line(
-            one.policy + f" ({one.division})" * (one.division != COMPLETION),
+            standing.policy + f" ({standing.division})" * (standing.division != COMPLETION),
             interval,
-            ratio(one.score),
-            f" ({rk.interval_text(one)})" if one.low is not None else "",
-            one is best,
+            ratio(standing.score),
+            f" ({rk.interval_text(standing)})" if standing.low is not None else "",
+            standing is best,
         )
-        for one, interval in zip(ranked, known, strict=False)
+        for standing, interval in zip(ranked, intervals, strict=False)
     ]
-    ends = [end for one in known for end in one[:3] if LEAST < end < 1 / LEAST]
+    ends = [end for interval in intervals for end in interval[:3] if LEAST < end < 1 / LEAST]
     heading = "Penalized slowdown, with 95 % intervals"
     drawing = picture(
         "first",
@@ -152,11 +158,11 @@ def _standings(
     columns = [*rk.telling_columns(lines, rk.COLUMNS), *more]
     texts = zip(*(column.texts(lines) for column in columns), strict=True)
     rows = []
-    for line, own in zip(lines, texts, strict=True):
+    for line, row_texts in zip(lines, texts, strict=True):
         n = numbers[id(line)]
         name = [_pick(n, line.policy, slots), charts.badge(line.starves)]
         cells = [Cell(name, columns[0].value(line))]
-        for column, text in zip(columns[1:], own[1:], strict=True):
+        for column, text in zip(columns[1:], row_texts[1:], strict=True):
             is_bad = column.heading == "failed" and line.failed
             cells.append(Cell(text, column.value(line), "bad" if is_bad else None))
         rows.append((str(n), cells))
@@ -210,11 +216,20 @@ def _place(place: int | None) -> Cell:
 def _section(section: Section) -> Markup:
     """Make the tables of a section that another package adds."""
     parts = []
-    for one in section.tables:
-        body = [(None, [Cell(text, number) for text, number in line]) for line in one.lines]
-        parts.append(table(one.caption, one.columns, body, text=tuple(range(one.words))))
-        if one.note:
-            parts.append(element("p", one.note, class_="note"))
+    for section_table in section.tables:
+        body = [
+            (None, [Cell(text, number) for text, number in line]) for line in section_table.lines
+        ]
+        parts.append(
+            table(
+                section_table.caption,
+                section_table.columns,
+                body,
+                text=tuple(range(section_table.words)),
+            )
+        )
+        if section_table.note:
+            parts.append(element("p", section_table.note, class_="note"))
     return join(parts)
 
 

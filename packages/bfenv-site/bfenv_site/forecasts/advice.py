@@ -48,30 +48,30 @@ def advise(
     Returns:
         At most MOST, the shortest wait first.
     """
-    known = forecaster.known
+    knowledge = forecaster.known
     if job is not None:
-        size, limit, user = known.requests[[SIZE, ESTIMATE, USER], job].tolist()
-    longest = int(known.requests[ESTIMATE].max())
+        size, limit, user = knowledge.requests[[SIZE, ESTIMATE, USER], job].tolist()
+    longest = int(knowledge.requests[ESTIMATE].max())
 
     def median(size: int, limit: int) -> float:
         if job is None:
             return float(forecaster.new(size, limit, user).median[0])
         return float(forecaster.changed(job, size, limit).median[0])
 
-    request = Jobs(*np.array([[known.time], [size], [limit], [user], [0], [0], [1]]))
+    request = Jobs(*np.array([[knowledge.time], [size], [limit], [user], [0], [0], [1]]))
     none = np.zeros(1, dtype=np.int64)
     generator = np.random.default_rng((forecaster.seed, 1))
-    runtime = sample_runtimes(known.history, request, none, none, generator, SAMPLES)
+    runtime = sample_runtimes(knowledge.history, request, none, none, generator, SAMPLES)
     typical, enough = np.median(runtime), np.quantile(runtime, ENOUGH)
     tried = {(size, limit // part) for part in PARTS if limit // part >= max(enough, MINUTE)}
     tried |= {(size // part, limit * part) for part in PARTS if size % part == 0}
     before = median(size, limit)
-    found = []
-    for other in sorted(tried):
-        if other[1] > longest:
+    suggestions = []
+    for shape in sorted(tried):
+        if shape[1] > longest:
             continue
-        wait = median(*other)
-        is_sooner = wait + typical * size / other[0] <= before + typical
+        wait = median(*shape)
+        is_sooner = wait + typical * size / shape[0] <= before + typical
         if wait <= GAIN * before and before - wait >= MINUTE and is_sooner:
-            found.append(Advice(*other, wait, before))
-    return sorted(found, key=lambda one: (one.wait, -one.size, -one.limit))[:MOST]
+            suggestions.append(Advice(*shape, wait, before))
+    return sorted(suggestions, key=lambda advice: (advice.wait, -advice.size, -advice.limit))[:MOST]

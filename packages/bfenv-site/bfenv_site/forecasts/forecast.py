@@ -66,8 +66,8 @@ class StartForecast:
             (a,) seconds from now, or (a, l).
         """
         levels = np.asarray(level, dtype=np.float64)
-        found: np.ndarray = np.quantile(self.samples, levels, axis=1, method="inverted_cdf")
-        return np.moveaxis(found, 0, -1) if levels.ndim else found
+        quantiles: np.ndarray = np.quantile(self.samples, levels, axis=1, method="inverted_cdf")
+        return np.moveaxis(quantiles, 0, -1) if levels.ndim else quantiles
 
     def interval(self, share: float = 0.8) -> np.ndarray:
         """Return the central interval that holds a share of the futures.
@@ -146,14 +146,14 @@ class Forecaster:
             BfenvError: If the job is larger than the machine, or longer than any so far; or the
                 user is not known.
         """
-        known, live = self.known, self.live is not None
-        processors = int(known.machine.cluster.state[PROCESSORS])
-        limits, users = known.requests[[ESTIMATE, USER]]
+        knowledge, live = self.known, self.live is not None
+        processors = int(knowledge.machine.cluster.state[PROCESSORS])
+        limits, users = knowledge.requests[[ESTIMATE, USER]]
         size, limit, user = check_request(
             self.name, processors, limits, users, size, limit, user, live
         )
-        request = np.array([[known.time], [size], [limit], [user], [0], [0], [1]])
-        return self.of(with_waiting(known.machine, request), np.array([-1]))
+        request = np.array([[knowledge.time], [size], [limit], [user], [0], [0], [1]])
+        return self.of(with_waiting(knowledge.machine, request), np.array([-1]))
 
     def waiting(self, jobs: Sequence[int | str] | None = None) -> StartForecast:
         """Forecast the starts of waiting jobs, by number, or by name in a live queue; None for all.
@@ -177,7 +177,7 @@ class Forecaster:
             BfenvError: If it does not wait.
         """
         if self.live is not None:
-            named = {one.name: number for number, one in self.live.items()}
+            named = {asked.name: number for number, asked in self.live.items()}
             number = named.get(str(job), -1)
             if number not in self.known.queue:
                 why = self.left_out.get(str(job))
@@ -201,9 +201,9 @@ class Forecaster:
 
     def of(self, machine: KnownMachine, asked: np.ndarray) -> StartForecast:
         """Forecast the starts of jobs, (a,) numbers of the machine, from its futures."""
-        known, past, time = self.known, self.past, self.known.time
+        knowledge, past, time = self.known, self.past, self.known.time
         waits = sample_waits(
-            known,
+            knowledge,
             machine,
             self.policy,
             asked,
@@ -215,7 +215,7 @@ class Forecaster:
         requests = machine.requests[:, places(machine.job, asked)]
         waited = time - requests[SUBMIT]
         past = pf.PastForecasts(*(column[past.moment < time] for column in past))
-        start = known.start[past.job]
+        start = knowledge.start[past.job]
         start = np.where((start >= 0) & (start < time), start, time)  # what has happened
         samples = pf.corrected(
             waits.samples, waited, requests[[SIZE, ESTIMATE]].T, past, start, time
@@ -226,8 +226,8 @@ class Forecaster:
         recorded = {
             i: self._recorded_waits(int(waited[i]), samples.shape[1]) for i in np.flatnonzero(held)
         }
-        for i, found in recorded.items():
-            samples[i] = found
+        for i, recorded_waits in recorded.items():
+            samples[i] = recorded_waits
         if self.learner is not None and len(past.moment) and not is_installed():
             notes.append(
                 "without scikit-learn, nothing is learned from recorded waits: "
@@ -249,7 +249,7 @@ class Forecaster:
                 start,
                 time,
                 self.learner,
-                self.learner.points(len(known.start), self.moments),
+                self.learner.points(len(knowledge.start), self.moments),
             )
         if held.any():
             which = ", ".join(str(job) for job in asked[held].tolist())
@@ -257,16 +257,23 @@ class Forecaster:
                 f"held by something that the policy does not know, as processors are free: job "
                 f"{which}; the forecast is that of recorded waits as long as this"
             )
-            for i, found in recorded.items():  # nobody knows: it is never sure
-                samples[i] = np.where(found == found[-1], found, np.minimum(samples[i], found[-1]))
-        if not known.runtime.any():
+            for i, recorded_waits in recorded.items():  # nobody knows: it is never sure
+                samples[i] = np.where(
+                    recorded_waits == recorded_waits[-1],
+                    recorded_waits,
+                    np.minimum(samples[i], recorded_waits[-1]),
+                )
+        if not knowledge.runtime.any():
             notes.append("no job has ended yet: runtimes are only known to be below the limits")
         if not count and self.live is None:
             notes.append("there are too few earlier forecasts to correct this one by")
         names = tuple("new" if job < 0 else str(job) for job in asked.tolist())
         if self.live is not None:
-            own = [self.live.get(job, Asked("new", 0)) for job in asked.tolist()]
-            names, waited = tuple(one.name for one in own), np.array([one.waited for one in own])
+            asked_jobs = [self.live.get(job, Asked("new", 0)) for job in asked.tolist()]
+            names, waited = (
+                tuple(job.name for job in asked_jobs),
+                np.array([job.waited for job in asked_jobs]),
+            )
         return StartForecast(
             time,
             self.policy.name,
@@ -304,9 +311,9 @@ class Forecaster:
         if len(longer) < FEWEST_HELD:
             longer = np.sort(np.append(longer, np.array([0.5, 1, 2, 4, 8]) * waited))
         level = (np.arange(count) + 0.5) / count
-        found = np.quantile(longer, np.minimum(1, level * (1 + UNKNOWN)), method="inverted_cdf")
+        quantiles = np.quantile(longer, np.minimum(1, level * (1 + UNKNOWN)), method="inverted_cdf")
         never = 2.0 * longer[-1] + DAY
-        waits: np.ndarray = np.where(level > 1 - UNKNOWN, never, found.astype(np.float64))
+        waits: np.ndarray = np.where(level > 1 - UNKNOWN, never, quantiles.astype(np.float64))
         return waits
 
 
@@ -407,15 +414,15 @@ def forecaster_at(
     chosen = pf.past_moments(len(submit), check_integer("past", past, 0))
     chosen = chosen[submit[chosen] < moment].tolist()
     earlier: list[pf.PastForecasts] = []
-    for known, job in zip(
+    for knowledge, job in zip(
         source.known_at([*submit[chosen].tolist(), moment]), [*chosen, -1], strict=True
     ):
         if job >= 0:
-            earlier.append(earlier_forecasts(source, known, job, joined(earlier), threads))
+            earlier.append(earlier_forecasts(source, knowledge, job, joined(earlier), threads))
             done(len(earlier) / len(chosen))
     return Forecaster(
         trace.name,
-        known,
+        knowledge,
         source.policy,
         joined(earlier),
         futures,
@@ -484,8 +491,10 @@ def earlier_forecasts(
     """
     generator, time = np.random.default_rng((source.seed, job)), known.time
     queue = known.queue
-    others = queue[known.requests[SUBMIT, queue] < time]
-    chosen = generator.choice(others, size=min(len(others), PAST_WAITING), replace=False)
+    waiting_jobs = queue[known.requests[SUBMIT, queue] < time]
+    chosen = generator.choice(
+        waiting_jobs, size=min(len(waiting_jobs), PAST_WAITING), replace=False
+    )
     asked = np.append(np.sort(chosen), job)
     waits = sample_waits(
         known,

@@ -83,19 +83,19 @@ def under_policy(
                     policy.decide(cluster, jobs, memory)
         except ValueError as error:
             raise_illegal_start(error, cluster, jobs, policy.name)
-        own = Cluster(*(column.copy() for column in cluster))
+        cluster_copy = Cluster(*(column.copy() for column in cluster))
         parts = {name: getattr(truth, name).copy() for name in truth._fields[2:6]}
         now = truth._replace(**parts)
         seen = shown(now.known)
-        own.state[HORIZON] = moment + 1
-        if next_event(own, now) == moment:
-            advance(own, seen, now)
-            coming = first_to_come(own, outages.start, outages.stop)
-            start_outages(own, seen, now, coming, outages.stop)
-        own.state[NOW] = moment
-        coming = first_to_come(own, outages.start, outages.stop)
+        cluster_copy.state[HORIZON] = moment + 1
+        if next_event(cluster_copy, now) == moment:
+            advance(cluster_copy, seen, now)
+            coming = first_to_come(cluster_copy, outages.start, outages.stop)
+            start_outages(cluster_copy, seen, now, coming, outages.stop)
+        cluster_copy.state[NOW] = moment
+        coming = first_to_come(cluster_copy, outages.start, outages.stop)
         ahead = sorted(trace.outages)[coming - outages.start :]
-        yield what_is_known(own, seen, tuple(ahead))
+        yield what_is_known(cluster_copy, seen, tuple(ahead))
 
 
 def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
@@ -108,7 +108,7 @@ def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
         start = np.where(start < moment, start, -1)
         end = np.where((end <= moment) & (start >= 0), end, -1)
         cluster = cluster_at(moment, requests, start, end, trace.processors)
-        ahead = tuple(one for one in trace.outages if one.begin > moment)
+        ahead = tuple(outage for outage in trace.outages if outage.begin > moment)
         yield what_is_known(cluster, Jobs(*requests), ahead)
 
 
@@ -167,8 +167,8 @@ def sample_waits(
     likely = jobs._replace(estimate=_likely_limits(jobs.estimate, ran))
     runtime = rt.sample_runtimes(known.history, likely, chosen, ran, generator, futures)
     for user in np.unique(jobs.user[jobs.user >= 0]):  # its jobs are all short or all long
-        own = np.flatnonzero(jobs.user == user)
-        runtime[:, own] = np.sort(runtime[:, own], axis=0)[generator.permutation(futures)]
+        indices = np.flatnonzero(jobs.user == user)
+        runtime[:, indices] = np.sort(runtime[:, indices], axis=0)[generator.permutation(futures)]
     is_outage = machine.job >= len(known.runtime)
     estimate = machine.requests[ESTIMATE]
     runtime[:, is_outage] = estimate[is_outage]
@@ -182,13 +182,13 @@ def sample_waits(
         plan = np.where(missing, run, plan)
     plan = np.where(plan < time + UNLIMITED // 2, plan, FOREVER)
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
-    mine = np.full(len(known.runtime), -1)
-    own = np.flatnonzero((machine.job >= 0) & ~is_outage)
-    mine[machine.job[own]] = own
+    index_of_job = np.full(len(known.runtime), -1)
+    indices = np.flatnonzero((machine.job >= 0) & ~is_outage)
+    index_of_job[machine.job[indices]] = indices
     arrivals = sample_arrivals(
         known.requests[:, : len(known.runtime)],
         known.runtime,
-        mine,
+        index_of_job,
         time,
         min(MOST_DAYS, 1 + 2 * longest // DAY),
         generator,

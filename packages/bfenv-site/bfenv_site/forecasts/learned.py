@@ -162,8 +162,8 @@ class Regression:
             rows: (n, FEATURES) of the jobs.
         """
         with self._one_thread(1):
-            found = np.sort([model.predict(rows) for model in self._models], axis=0).T
-        waits: np.ndarray = np.maximum(0, np.expm1(found) * MINUTE)
+            predictions = np.sort([model.predict(rows) for model in self._models], axis=0).T
+        waits: np.ndarray = np.maximum(0, np.expm1(predictions) * MINUTE)
         return waits
 
 
@@ -227,17 +227,19 @@ def mixed(
     if earlier < FEWEST_JOBS:
         return result
     since = int(learner.logged.trace.jobs.submit[earlier])
-    known = (past.moment >= since) & (past.moment < time) & np.isfinite(past.corrected).all(axis=1)
+    is_known = (
+        (past.moment >= since) & (past.moment < time) & np.isfinite(past.corrected).all(axis=1)
+    )
     for is_new in (True, False):
         jobs = np.flatnonzero(((waited == 0) == is_new) & np.isfinite(samples).all(axis=1))
-        alike = np.flatnonzero(known & ((past.waited == 0) == is_new))
+        alike = np.flatnonzero(is_known & ((past.waited == 0) == is_new))
         moment = past.moment[alike]
         if not len(jobs) or len(np.unique(moment)) < pf.FEWEST:
             continue
         came = np.minimum(start, time)[alike] - moment
         there = pf.log_scale(past.corrected[alike])
         trees = _at_levels(learner.trained(earlier).quantiles(past.features[alike]))
-        weight = min(WEIGHTS, key=lambda one: _loss((1 - one) * there + one * trees, came))
+        weight = min(WEIGHTS, key=lambda share: _loss((1 - share) * there + share * trees, came))
         if not weight:
             continue
         there = (1 - weight) * there + weight * trees
@@ -262,11 +264,11 @@ def _neighbours(there: np.ndarray, came: np.ndarray, moment: np.ndarray) -> int:
     losses = {}
     for neighbours in (pf.NEIGHBOURS, len(there)):
         corrected = np.empty_like(there)
-        for own in range(BLOCKS):
-            others = block != own
-            for i in np.flatnonzero(~others):
+        for fold in range(BLOCKS):
+            is_outside = block != fold
+            for i in np.flatnonzero(~is_outside):
                 corrected[i] = _moved(
-                    there[i], there[others], pf.log_scale(came[others]), neighbours
+                    there[i], there[is_outside], pf.log_scale(came[is_outside]), neighbours
                 )
         losses[neighbours] = _loss(corrected, came)
     return min(losses, key=lambda neighbours: losses[neighbours])

@@ -95,21 +95,23 @@ def corrected(
         time: Now, in seconds.
     """
     wait = np.minimum(start, time) - past.moment
-    known = (past.moment < time) & np.isfinite(past.quantiles).all(axis=1)
-    own = quantiles_of(samples)
+    is_known = (past.moment < time) & np.isfinite(past.quantiles).all(axis=1)
+    forecast_quantiles = quantiles_of(samples)
     count = samples.shape[1]
     result = samples.copy()
     for is_new in (True, False):
-        jobs = np.flatnonzero(((waited == 0) == is_new) & np.isfinite(own).all(axis=1))
-        alike = np.flatnonzero(known & ((past.waited == 0) == is_new))
+        jobs = np.flatnonzero(
+            ((waited == 0) == is_new) & np.isfinite(forecast_quantiles).all(axis=1)
+        )
+        alike = np.flatnonzero(is_known & ((past.waited == 0) == is_new))
         came, moment = log_scale(wait[alike]), past.moment[alike]
         if not len(jobs) or len(np.unique(moment)) < FEWEST:
             continue
-        there, here = log_scale(past.quantiles[alike]), log_scale(own[jobs])
+        there, here = log_scale(past.quantiles[alike]), log_scale(forecast_quantiles[jobs])
         rows = _features(there, past.waited[alike], past.request[alike])
-        others = _features(here, waited[jobs], request[jobs])
-        errors, expected = _expected_errors(rows, came - there[:, MIDDLE], moment, others)
-        for i, quantiles, row, error in zip(jobs, here, others, expected, strict=True):
+        asked_rows = _features(here, waited[jobs], request[jobs])
+        errors, expected = _expected_errors(rows, came - there[:, MIDDLE], moment, asked_rows)
+        for i, quantiles, row, error in zip(jobs, here, asked_rows, expected, strict=True):
             distance = np.abs(rows - row) @ ALIKE
             moved = _moved(quantiles, there, came, distance, moment)
             if errors.any():
@@ -150,9 +152,9 @@ def _expected_errors(
     moments, order = np.unique(moment, return_inverse=True)
     block = order * BLOCKS // len(moments)
     expected = np.empty(len(error))
-    for own in range(BLOCKS):  # from all other blocks
-        fitted = np.linalg.lstsq(left[block != own], error[block != own], rcond=None)[0]
-        expected[block == own] = left[block == own] @ fitted
+    for fold in range(BLOCKS):  # from all other blocks
+        fitted = np.linalg.lstsq(left[block != fold], error[block != fold], rcond=None)[0]
+        expected[block == fold] = left[block == fold] @ fitted
     if np.abs(error - expected).mean() > SMALLER * np.abs(error - np.median(error)).mean():
         return np.zeros(len(rows)), np.zeros(len(others))
     fitted = np.linalg.lstsq(left, error, rcond=None)[0]

@@ -29,8 +29,8 @@ def bound_waits(
         (l,) float64 seconds from now.
     """
     classes = np.digitize(size, SIZE_CLASSES, right=True)
-    own = classes == np.digitize(own_size, SIZE_CLASSES, right=True)
-    past = np.sort(_longer(wait, own, waited))
+    is_alike = classes == np.digitize(own_size, SIZE_CLASSES, right=True)
+    past = np.sort(_longer(wait, is_alike, waited))
     if not len(past):
         return np.zeros(len(levels))
     return np.array([past[binomial_rank(len(past), level)] for level in levels]) - waited
@@ -65,5 +65,5 @@ def class_median(
 def _longer(wait: np.ndarray, alike: np.ndarray, waited: int) -> np.ndarray:
     """Return the waits of those jobs that are alike, or else of all, that are no shorter."""
     longer = wait >= waited
-    found: np.ndarray = wait[longer & alike]
-    return found if len(found) >= FEWEST else wait[longer]
+    waits: np.ndarray = wait[longer & alike]
+    return waits if len(waits) >= FEWEST else wait[longer]

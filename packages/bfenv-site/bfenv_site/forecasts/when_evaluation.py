@@ -109,18 +109,18 @@ def evaluate_forecasts(
     earlier: dict[int, PastForecasts] = {}
     model = Regression(schedule, first, seed) if regression else None
     generator = np.random.default_rng((seed, 1))
-    for i, (time, known) in enumerate(zip(times, source.known_at(times), strict=True)):
+    for i, (time, knowledge) in enumerate(zip(times, source.known_at(times), strict=True)):
         for job in at[time]:
             moments_before = past_moments(job + 1, past)
             before = moments_before[submit[moments_before] < time].tolist()
             past_forecasts = joined([earlier[moment] for moment in before if moment in earlier])
-            earlier[job] = earlier_forecasts(source, known, job, past_forecasts, threads)
+            earlier[job] = earlier_forecasts(source, knowledge, job, past_forecasts, threads)
         for _, job, is_new in (case for case in cases if case[0] == time):
-            chosen = past_moments(len(known.runtime), past)
+            chosen = past_moments(len(knowledge.runtime), past)
             chosen = chosen[submit[chosen] < time]
             forecaster = Forecaster(
                 trace.name,
-                known,
+                knowledge,
                 source.policy,
                 joined([earlier[moment] for moment in chosen.tolist()]),
                 futures,

@@ -94,9 +94,9 @@ def prometheus_text(forecaster: Forecaster) -> str:
     Sizes are the machine's and its quarters; limits are LIMIT_CLASSES as far as the log has any so
     long, else its longest.
     """
-    known = forecaster.known
-    processors = int(known.machine.cluster.state[PROCESSORS])
-    limits = known.requests[ESTIMATE]
+    knowledge = forecaster.known
+    processors = int(knowledge.machine.cluster.state[PROCESSORS])
+    limits = knowledge.requests[ESTIMATE]
     bounded = limits[limits < UNLIMITED]
     longest = int(bounded.max()) if len(bounded) else DAY
     sizes = sorted({max(1, processors >> (2 * i)) for i in range(SIZE_CLASSES)})
@@ -104,7 +104,7 @@ def prometheus_text(forecaster: Forecaster) -> str:
     lines = [
         "# HELP bfenv_waiting_jobs Jobs that wait for a start.",
         "# TYPE bfenv_waiting_jobs gauge",
-        f"bfenv_waiting_jobs {len(known.queue)}",
+        f"bfenv_waiting_jobs {len(knowledge.queue)}",
         f"# HELP {name} Wait of a job submitted now, by its processors and limit.",
         f"# TYPE {name} gauge",
     ]

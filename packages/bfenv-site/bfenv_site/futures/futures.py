@@ -138,12 +138,12 @@ def with_waiting(machine: KnownMachine, requests: np.ndarray) -> KnownMachine:
     They follow the machine's own jobs, and are numbered -1, -2 and so on.
     """
     count = requests.shape[1]
-    known, old = len(machine.job), machine.cluster
+    job_count, old = len(machine.job), machine.cluster
     state = old.state.copy()
     state[c.QUEUE_END] += count
     state[[c.NEXT_JOB, c.LAST_JOB]] += count
     most = min(count, max(0, int(state[c.PROCESSORS]) - len(old.running)))
-    queue = np.append(old.queue[: old.state[c.QUEUE_END]], known + np.arange(count))
+    queue = np.append(old.queue[: old.state[c.QUEUE_END]], job_count + np.arange(count))
     per_run = (_longer(column, most, 0) for column in old[2:6])
     per_job = (_longer(column, count, -1) for column in old[6:])
     table = _read_only(np.concatenate([machine.requests, requests], axis=1))
@@ -229,12 +229,12 @@ class _Room:
         outages: tuple[Outage, ...],
     ) -> None:
         self._policy, self._machine = policy, machine
-        known = len(machine.job)
-        coming = known + (arrivals.most if arrivals else 0)
+        job_count = len(machine.job)
+        coming = job_count + (arrivals.most if arrivals else 0)
         count = coming + len(outages)
         self._outages = range(coming, count)
         self._requests = np.zeros((len(Jobs._fields), count), dtype=np.int64)
-        self._requests[:, :known] = machine.requests
+        self._requests[:, :job_count] = machine.requests
         if outages:
             begin, end, size = np.array(sorted(outages), dtype=np.int64).T
             none = np.zeros(len(begin), dtype=np.int64)
@@ -316,8 +316,9 @@ class _Room:
             illegal = find_illegal_start(cluster, Jobs(*self._requests), policy.name)
             if illegal is None:  # a fault of the policy's own code
                 raise
-            known = 0 <= illegal.job < len(self._machine.job)
-            job = int(self._machine.job[illegal.job]) if known else illegal.job  # as in the trace
+            is_known = 0 <= illegal.job < len(self._machine.job)
+            # as in the trace
+            job = int(self._machine.job[illegal.job]) if is_known else illegal.job
             raise IllegalStartError(job, illegal.time, illegal.reason, policy.name) from error
 
 
@@ -336,7 +337,7 @@ def _open(
     last_outage,
 ):
     """Write all of `cluster`, `truth`, `requests` and `runtime`: a future before its first pass."""
-    known, count, rows = len(machine.start), len(runtime), len(placeholder)
+    job_count, count, rows = len(machine.start), len(runtime), len(placeholder)
     for i in range(len(machine.state)):
         cluster.state[i] = machine.state[i]
     for i in range(machine.state[c.QUEUE_END]):
@@ -344,7 +345,7 @@ def _open(
     for i in range(machine.state[c.RUNNING]):
         cluster.running[i] = machine.running[i]
         cluster.expected_end[i] = machine.expected_end[i]
-    for job in range(known):
+    for job in range(job_count):
         cluster.start[job], cluster.end[job] = machine.start[job], machine.end[job]
         cluster.kill_time[job] = machine.kill_time[job]
         cluster.trial_start[job] = machine.trial_start[job]
@@ -352,7 +353,7 @@ def _open(
         runtime[job] = sampled[job]
         for row in range(rows):
             truth.known[row, job] = requests[row, job]
-    job = known
+    job = job_count
     for day in range(arrivals.first.shape[1]):
         shift = arrivals.shift[future, day]
         for model in range(arrivals.first[future, day], arrivals.last[future, day]):
@@ -366,7 +367,7 @@ def _open(
             runtime[job] = min(ran, requests[ESTIMATE, job])
             job += 1
     cluster.state[c.LAST_JOB] = job
-    for job in range(known, count + 1):
+    for job in range(job_count, count + 1):
         for row in range(rows):
             truth.known[row, job] = placeholder[row]
         if job < count:
@@ -408,19 +409,19 @@ def recall(memory: T, users: UserHistory) -> T:
     """Return a policy's memory with the history of users in it, wherever it has a place for one."""
     if isinstance(memory, UserHistory):
         groups = Groups(*(part.copy() for part in users.groups))
-        own = memory.group  # the jobs have other numbers here
-        return UserHistory(groups, own, *(part.copy() for part in users[2:]))  # type: ignore[return-value]
+        group = memory.group  # the jobs have other numbers here
+        return UserHistory(groups, group, *(part.copy() for part in users[2:]))  # type: ignore[return-value]
     if isinstance(memory, Predictor):
         recent = memory.recent
         recent[:] = users.recent[: len(recent)]
         return memory
     if isinstance(memory, tuple) and hasattr(memory, "_replace"):
-        found = {
+        parts = {
             name: recall(value, users)
             for name, value in zip(memory._fields, memory, strict=True)  # type: ignore[attr-defined]
             if isinstance(value, tuple)
         }
-        return memory._replace(**found) if found else memory
+        return memory._replace(**parts) if parts else memory
     return memory
 
 

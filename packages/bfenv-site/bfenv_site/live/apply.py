@@ -239,14 +239,14 @@ class LiveQueue:
             entries = [entry for entry in snapshot.entries if _partition(entry) == name]
             waiting_jobs = dict.fromkeys(entry for entry in entries if not entry.runs)
             in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])
-            ours = [job for job in in_order if self.is_ours(job)]
-            now = sorted(ours, key=lambda job: (-job.priority, number_of(job)))
+            own_jobs = [job for job in in_order if self.is_ours(job)]
+            now = sorted(own_jobs, key=lambda job: (-job.priority, number_of(job)))
             # Priorities without the lifts
             priority = {job: job.priority + job.nice * self.is_ours(job) for job in waiting_jobs}
-            if now[: self.depth] == ours[: self.depth]:
-                wanted = {job: job.nice for job in ours}
+            if now[: self.depth] == own_jobs[: self.depth]:
+                wanted = {job: job.nice for job in own_jobs}
             else:
-                wanted = lifts(ours, priority, self.depth)
+                wanted = lifts(own_jobs, priority, self.depth)
             nice |= wanted
             slurms_order = sorted(priority, key=lambda job: (-priority[job], number_of(job)))
             reasons = Counter(job.reason for job in snapshot.apart if _partition(job) == name)

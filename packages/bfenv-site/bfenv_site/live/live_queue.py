@@ -169,10 +169,10 @@ def forecaster_of_queue(
         np.append(past.requests[SUBMIT] + past.runtime, np.full(len(start), -1))[order],
         processors,
     )
-    known = what_is_known(cluster, Jobs(*all_requests), outages)
+    knowledge = what_is_known(cluster, Jobs(*all_requests), outages)
 
     def follow(competitor: Competitor) -> Policy:
-        jobs = [live[job] for job in known.machine.job.tolist()]
+        jobs = [live[job] for job in knowledge.machine.job.tolist()]
         return on_live_queue(
             competitor,
             processors,
@@ -183,7 +183,7 @@ def forecaster_of_queue(
     scheduler = follow(competitor)
     return Forecaster(
         Path(squeue).name,
-        known,
+        knowledge,
         scheduler,
         joined([]),
         futures,

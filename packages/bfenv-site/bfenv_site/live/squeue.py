@@ -291,12 +291,12 @@ def _tasks(where: Any, text: str) -> tuple[int, int]:
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     states = job.get("job_state")
     states = states if isinstance(states, list) else str(states).split(",")
-    known = [state for state in map(str, states) if state in RUNS | WAITS]
-    if not known:
+    known_states = [state for state in map(str, states) if state in RUNS | WAITS]
+    if not known_states:
         return None
     # A job that has ended and still has its nodes is ["TIMEOUT", "COMPLETING"]; one that is being
     # requeued is ["PENDING", "COMPLETING"]
-    state = "COMPLETING" if "COMPLETING" in known else known[0]
+    state = "COMPLETING" if "COMPLETING" in known_states else known_states[0]
 
     def amount(field: str, default: int = 0, most: int = LARGEST) -> int:
         return _amount(

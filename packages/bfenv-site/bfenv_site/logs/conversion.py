@@ -84,9 +84,9 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
                 run = rn.read_run(record, log, zone, number)
             except ValueError as error:
                 meanings = set()
-                for one in error.records if isinstance(error, rn.Ambiguous) else ():
+                for candidate in error.records if isinstance(error, rn.Ambiguous) else ():
                     with suppress(ValueError):
-                        meanings.add(rn.read_run(one, log, zone, number))
+                        meanings.add(rn.read_run(candidate, log, zone, number))
                 if len(meanings) == 1:
                     run = meanings.pop()
                 else:
@@ -164,16 +164,18 @@ def convert(
     runs = _jobs(reading, runs, processors)
     records = _records(path, runs)
     origin = rounded(runs[0].submit)
-    own = records[:, swf.ESTIMATE].astype(np.int64)
-    records[:, swf.ESTIMATE] = fill_estimates(runs, own, limits)
+    log_estimates = records[:, swf.ESTIMATE].astype(np.int64)
+    records[:, swf.ESTIMATE] = fill_estimates(runs, log_estimates, limits)
     submit, runtime, size, estimate = records[
         :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
     ].T.astype(np.int64)
-    check_unit(path, runtime[own > 0], own[own > 0], log.durations, overrun)
-    check_longest(path, runtime[own < 1], limits)
+    check_unit(
+        path, runtime[log_estimates > 0], log_estimates[log_estimates > 0], log.durations, overrun
+    )
+    check_longest(path, runtime[log_estimates < 1], limits)
     whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
     for why, concerned in (
-        ("no_estimate", own < 1),
+        ("no_estimate", log_estimates < 1),
         ("clipped" if overrun == "kill" else "extended", runtime > estimate),
     ):
         if concerned.any():
@@ -181,7 +183,7 @@ def convert(
     runtime, estimate, changed = cl.apply_overrun(runtime, estimate, overrun)
     reading.work["clipped"] = whole - int(np.dot(runtime, size))
     counts = reading.counts
-    counts.update(changed, no_estimate=int(np.sum(own < 1)))
+    counts.update(changed, no_estimate=int(np.sum(log_estimates < 1)))
     if selection.ids is not None:
         sel.write_ids(selection.ids, runs)
     if selection.users is not None:
@@ -238,15 +240,15 @@ def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
     arrays = {run.job: array.groups() for run in runs if (array := ARRAY.match(run.job))}
     jobs = (run.job for run in runs) if arrays else ()
     tasks = {task.groups() for task in map(TASK.match, jobs) if task}
-    known: dict[tuple[str | Number, ...], int] = {}
+    place_of: dict[tuple[str | Number, ...], int] = {}
     once: list[rn.Run] = []
     for run in runs:
         if run.job in arrays and arrays[run.job] in tasks:
             reading.drop("parents", run)
             continue
         key = run.cluster, run.job, run.submit, run.start
-        own = (run.runtime, run.size) if is_table else ()
-        if run.job and (i := known.setdefault((*key, *own), len(once))) < len(once):
+        amounts = (run.runtime, run.size) if is_table else ()
+        if run.job and (i := place_of.setdefault((*key, *amounts), len(once))) < len(once):
             shorter, once[i] = sorted((run, once[i]), key=operator.attrgetter("work"))
             reading.drop("duplicates", shorter)
             continue

@@ -61,7 +61,7 @@ def waited_for(runs: Sequence[Run]) -> tuple[np.ndarray, int]:
     * `runs`: by submit time.
     """
     by_job: dict[str, list[int]] = {}
-    found = np.full(len(runs), -1)
+    places = np.full(len(runs), -1)
     unfollowed = 0
 
     def end(place: int) -> float:
@@ -77,7 +77,7 @@ def waited_for(runs: Sequence[Run]) -> tuple[np.ndarray, int]:
                 if before := [i for name in names for i in by_job.get(name, ())]:
                     lasts.append(max(before, key=end))
             if lasts:
-                found[place] = (min if dependency.is_any else max)(lasts, key=end)
+                places[place] = (min if dependency.is_any else max)(lasts, key=end)
         for name in {run.job, array, run.job.partition("+")[0]}:
             by_job.setdefault(name, []).append(place)
-    return found, unfollowed
+    return places, unfollowed

@@ -100,8 +100,10 @@ def read_log(path: str | os.PathLike[str], kind: str | None = None, **options: A
     if kind in ("sacct", "sacct-json"):
         return slurm.read_sacct(path, **options)
     if kind == "xdmod":
-        own = {name: options.pop(name) for name in OWN_OPTIONS["xdmod"] if name in options}
-        return convert(path, table.open_xdmod(path, **own), **options)
+        table_options = {
+            name: options.pop(name) for name in OWN_OPTIONS["xdmod"] if name in options
+        }
+        return convert(path, table.open_xdmod(path, **table_options), **options)
     if kind == "pbs":
         return convert(path, pbs.open_pbs(path, options.get("timezone", "UTC")), **options)
     return convert(path, open_lsf(path) if kind == "lsf" else open_sge(path), **options)
@@ -139,8 +141,8 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
     if slurm.FIRST.match(first):
         delimiter = slurm.find_delimiter(first)
         width = first.removesuffix(delimiter).count(delimiter) + 1
-        own = (fields or slurm.COMMAND.partition("-o ")[2]).count(",") + 1
-        if width == own or (fields is not None and width >= FEWEST):
+        full_width = (fields or slurm.COMMAND.partition("-o ")[2]).count(",") + 1
+        if width == full_width or (fields is not None and width >= FEWEST):
             return "sacct"
         if width >= FEWEST and "|" in first:
             raise WorkloadError(

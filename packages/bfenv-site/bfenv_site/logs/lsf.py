@@ -60,13 +60,13 @@ def _parse(line: str) -> Record:
         raise ValueError(f"{len(words)} words, too few for {asked} and {hosts} hosts")
     # A host may be listed once as "8*host" for eight slots.
     listed = [word.strip('"').rpartition("*") for word in words[hosts_at + 1 : status_at]]
-    queue, rest = words[QUEUE].strip('"'), words[status_at:]
-    index = _integer(rest[INDEX]) if _has(rest, INDEX_TEXTS, INDEX_NUMBERS) else 0
+    queue, tail = words[QUEUE].strip('"'), words[status_at:]
+    index = _integer(tail[INDEX]) if _has(tail, INDEX_TEXTS, INDEX_NUMBERS) else 0
     return Record(
         submit=words[SUBMIT],
         start=words[START],
         end=words[END],
-        limit=_limit(rest),
+        limit=_limit(tail),
         size=sum(int(n) if n.isdecimal() and len(n) < 10 else 1 for n, _, _ in listed),
         asked=_integer(words[SLOTS]),
         user=words[USER].strip('"'),

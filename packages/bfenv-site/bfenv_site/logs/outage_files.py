@@ -66,8 +66,8 @@ def load_outages(
     if zero is None:
         raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
     begin, submit = round(zero.timestamp()), int(trace.jobs.submit[-1])
-    own = zero.tzinfo
-    zone = own if timezone is None and own is not None else find_zone(timezone or "UTC")
+    log_zone = zero.tzinfo
+    zone = log_zone if timezone is None and log_zone is not None else find_zone(timezone or "UTC")
     lines = list(numbered_lines(path)[0])
     names = [name.strip().lower() for name in lines[0][1].split("|")]
     is_slurm = {"timestart", "timeend", "tres"} <= set(names)
@@ -76,7 +76,7 @@ def load_outages(
         raise WorkloadError(
             f"{path}: the first line has no column {missing}; print it with {EVENTS}"
         )
-    found: list[Event] = []
+    events: list[Event] = []
     lines = lines[1:] if is_slurm or NAMES.match(lines[0][1]) else lines
     if is_slurm:  # users write the reasons
 
@@ -97,26 +97,26 @@ def load_outages(
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
         if end <= first and not is_slurm:
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
-        found.append((node, first - begin, end - begin, out))
+        events.append((node, first - begin, end - begin, out))
     if is_slurm:
-        found = _of_nodes(path, found, trace, submit)
-        if not found:
+        events = _of_nodes(path, events, trace, submit)
+        if not events:
             return ()
     last = int((trace.jobs.submit + trace.runtime).max())
     outages = [
         Outage(max(first, 0), end, trace.processors if out == WHOLE else out)
-        for _, first, end, out in found
+        for _, first, end, out in events
         if end > 0
     ]
-    if not any(one.begin < last for one in outages):
+    if not any(outage.begin < last for outage in outages):
         raise WorkloadError(
             f"{path}: no outage lies within the log, {_day(zero)} to {_day(date_at(trace, last))}"
         )
     united, cut = united_outages(outages, trace.processors)
     said = []
-    if early := sum(end <= 0 for _, _, end, _ in found):
+    if early := sum(end <= 0 for _, _, end, _ in events):
         said.append(f"{counted(early, 'outage')} before the log's first submission left out")
-    windows = [] if is_slurm else found
+    windows = [] if is_slurm else events
     if begun := sum(first < 0 < end for _, first, end, _ in windows):
         said.append(f"{counted(begun, 'outage')} cut at the log's first submission")
     if larger := sum(out > trace.processors for _, _, end, out in windows if end > 0):
@@ -148,7 +148,7 @@ def windows_of(
         WorkloadError: If a line cannot be read, a window ends before it begins, or a time has no
             offset and there is no zone.
     """
-    found = []
+    windows = []
     for number, line in numbered_lines(path)[0]:
         if (number == 1 and NAMES.match(line)) or line.startswith("#"):
             continue
@@ -165,8 +165,8 @@ def windows_of(
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
         if end <= begin:
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
-        found.append((begin, end, 0 if out == WHOLE else out))
-    return found
+        windows.append((begin, end, 0 if out == WHOLE else out))
+    return windows
 
 
 def _of_nodes(
@@ -174,15 +174,15 @@ def _of_nodes(
 ) -> list[Event]:
     """Return the events of the imported nodes, joined by node, and warn of the others."""
     cleaning = trace.cleaning
-    nodes, others = getattr(cleaning, "nodes", None), getattr(cleaning, "other_nodes", None)
+    nodes, other_nodes = getattr(cleaning, "nodes", None), getattr(cleaning, "other_nodes", None)
     why: Counter[str] = Counter()
     taken: dict[str, list[Event]] = {}
     unknown, still = 0, 0
     for node, first, end, out in sorted(events, key=lambda event: event[1]):
-        own = set(node_names(node))
+        event_nodes = set(node_names(node))
         if not node:
             why["cluster"] += 1
-        elif others and own <= others and own.isdisjoint(nodes or ()):
+        elif other_nodes and event_nodes <= other_nodes and event_nodes.isdisjoint(nodes or ()):
             why["others"] += 1
         elif out < 1:
             why["none"] += 1
@@ -191,7 +191,7 @@ def _of_nodes(
         elif end >= OPEN // 2 and first > submit:
             why["late"] += 1
         else:
-            unknown += not (nodes and own & nodes)
+            unknown += not (nodes and event_nodes & nodes)
             still += end >= OPEN // 2
             end = min(end, max(submit, first) + 1) if end >= OPEN // 2 else end
             joined = taken.setdefault(node, [])
@@ -206,7 +206,7 @@ def _of_nodes(
             f"{counted(still, 'event has', 'events have')} no end: the node counts as out of "
             "service until the log's last submission"
         )
-    if unknown and (nodes or others or getattr(cleaning, "other_partition", 0)):
+    if unknown and (nodes or other_nodes or getattr(cleaning, "other_partition", 0)):
         said.append(
             f"{counted(unknown, 'event')} may be of nodes of other partitions: no job of the log "
             "says whose they are (column NodeList of sacct)"

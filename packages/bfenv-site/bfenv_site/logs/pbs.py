@@ -113,8 +113,8 @@ def _places(host: str) -> int:
     if star:
         return max(read_integer(count) or 0, 1)
     total = 0
-    for one in ranges.split(","):
-        first, dash, last = one.partition("-")
+    for part in ranges.split(","):
+        first, dash, last = part.partition("-")
         total += (read_integer(last) or 0) - (read_integer(first) or 0) if dash else 0
         total += 1
     return max(total, 1)

@@ -45,16 +45,16 @@ def find_preset(name: str) -> Preset | None:
 
 def preset_names() -> list[str]:
     """Return the names of the logs that can be imported."""
-    known = _presets(os.environ.get(VARIABLE, ""))
-    return [name for name, entry in known.items() if "refused" not in entry]
+    presets = _presets(os.environ.get(VARIABLE, ""))
+    return [name for name, entry in presets.items() if "refused" not in entry]
 
 
 @cache
 def _presets(own: str) -> dict[str, dict[str, Any]]:
     text = (files("bfenv_site.logs") / "presets.toml").read_text()
-    found: dict[str, dict[str, Any]] = tomllib.loads(text)
+    presets: dict[str, dict[str, Any]] = tomllib.loads(text)
     if not own:
-        return found
+        return presets
     try:
         added = tomllib.loads(Path(own).read_text())
     except (OSError, ValueError) as error:
@@ -69,4 +69,4 @@ def _presets(own: str) -> dict[str, dict[str, Any]]:
             if missing or unknown or fields:
                 what = "lacks" if missing else "has no" if unknown else "maps no field"
                 raise WorkloadError(f"{own}: [{name}] {what} {(missing or unknown or fields)[0]}")
-    return found | added
+    return presets | added

@@ -87,9 +87,9 @@ def check_names(
     """
     if not names:
         return
-    known = {getattr(run, kind) for run in runs}
+    known_names = {getattr(run, kind) for run in runs}
     for name in names:
-        if name in known:
+        if name in known_names:
             continue
         why: Counter[str] = Counter()
         for (reason, partition, cluster), count in others.items():
@@ -98,7 +98,7 @@ def check_names(
         if why:
             reasons = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(why, DROPPED))
             raise WorkloadError(f"{path}: no line of {kind} {name!r} is a job ({reasons})")
-        there = ", ".join(sorted(filter(None, known)))
+        there = ", ".join(sorted(filter(None, known_names)))
         hint = f"there are {there}" if there else f"the log names no {kind}"
         raise WorkloadError(f"{path}: no jobs in a {kind} {name!r}; {hint}")
 

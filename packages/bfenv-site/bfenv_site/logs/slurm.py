@@ -177,10 +177,10 @@ def read_sacct(
         log = _open_json(path, sizes, resource, eligible)
         return convert(path, log, processors=processors, **options)
     given = None if fields is None else [WIDTH.sub("", name.strip()) for name in fields.split(",")]
-    own = COMMAND.partition("-o ")[2].split(",")
+    command_names = COMMAND.partition("-o ")[2].split(",")
     is_job = FIRST.match(first[1]) is not None
     delimiter = delimiter or find_delimiter(first[1]) or "|"
-    header, names = "", given or own
+    header, names = "", given or command_names
     if not is_job and (given is None or _names(first[1], delimiter) == list(map(str.lower, given))):
         header, names = first[1], [name.strip() for name in first[1].split(delimiter)]
     else:
@@ -378,11 +378,11 @@ def _job_id(job: dict[str, Any]) -> str:
 
 def _amounts(listed: Any) -> dict[str, str]:
     amounts: dict[str, str] = {}
-    for one in map(_object, listed if isinstance(listed, list) else []):
-        kind = str(one.get("type"))
+    for amount in map(_object, listed if isinstance(listed, list) else []):
+        kind = str(amount.get("type"))
         if kind in KINDS:
-            name = str(one.get("name") or "") if kind == "gres" else ""
-            amounts[KINDS[kind] + name] = _number(one.get("count"))
+            name = str(amount.get("name") or "") if kind == "gres" else ""
+            amounts[KINDS[kind] + name] = _number(amount.get("count"))
     return amounts
 
 

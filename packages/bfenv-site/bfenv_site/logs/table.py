@@ -239,13 +239,13 @@ class Rows(NamedTuple):
                 _split(before, self.delimiter)
             except Unfinished:
                 return False
-        first, *others = line.split(self.delimiter)
-        return len(others) >= self.width - 1 and self.is_first(first.strip())
+        first, *cells = line.split(self.delimiter)
+        return len(cells) >= self.width - 1 and self.is_first(first.strip())
 
     def continues(self, line: str) -> bool:
         """Return whether a line is no row, by its first field, but the rest of the last column."""
-        first, *others = line.split(self.delimiter)
-        return len(others) < self.width - 1 and not self.is_first(first.strip())
+        first, *cells = line.split(self.delimiter)
+        return len(cells) < self.width - 1 and not self.is_first(first.strip())
 
     def parse(self, line: str) -> Record:
         """Return the record in a line; ValueError if it is malformed."""

@@ -48,9 +48,9 @@ def data(*content: Markup) -> Markup:
 def wait_distribution(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
     """Draw the distribution of waits of each policy, from the quantiles of its first seed."""
     curves = {
-        n: one.wait_quantiles
-        for n, one in summaries.items()
-        if one.wait_quantiles and len(one.wait_quantiles) > 1
+        n: summary.wait_quantiles
+        for n, summary in summaries.items()
+        if summary.wait_quantiles and len(summary.wait_quantiles) > 1
     }
     if not curves:
         return None
@@ -62,7 +62,10 @@ def wait_distribution(key: str, summaries: Summaries, slots: Slots) -> Markup | 
         line = curve([(x.position(w), i / last) for i, w in enumerate(curves[n])])
         lines.append(_group(n, summaries[n].policy, slots, line))
     quantiles = alike(
-        *([own[round(q / 100 * (len(own) - 1))] for q in QUANTILES] for own in curves.values())
+        *(
+            [waits[round(q / 100 * (len(waits) - 1))] for q in QUANTILES]
+            for waits in curves.values()
+        )
     )
     rows = [
         (str(n), [named(summaries[n]), *map(Cell, texts)])
@@ -80,25 +83,30 @@ def wait_distribution(key: str, summaries: Summaries, slots: Slots) -> Markup | 
 def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
     """Draw the number of waiting jobs over time, of the first seed."""
     curves = {
-        n: one.queue_length
-        for n, one in summaries.items()
-        if one.queue_length and one.queue_length.jobs
+        n: summary.queue_length
+        for n, summary in summaries.items()
+        if summary.queue_length and summary.queue_length.jobs
     }
     if not curves:
         return None
-    end = max(one.time[-1] for one in curves.values()) / DAY
+    end = max(queue_curve.time[-1] for queue_curve in curves.values()) / DAY
     x = plot.linear(0, end, "days since the first submission")
-    most = max(max(one.jobs) for one in curves.values())
+    most = max(max(queue_curve.jobs) for queue_curve in curves.values())
     y = plot.counts(most, "jobs waiting, logarithmic")
     lines, rows = [], []
     for n in back_to_front(curves, slots):
         line = curve([(x.position(t / DAY), y.position(j)) for t, j in _by_week(curves[n])])
         lines.append(_group(n, summaries[n].policy, slots, line))
-    for n, one in curves.items():
-        length = one.time[-1] - one.time[0]
-        area = sum(j * (b - a) for j, (a, b) in zip(one.jobs, pairwise(one.time), strict=True))
+    for n, queue_curve in curves.items():
+        length = queue_curve.time[-1] - queue_curve.time[0]
+        area = sum(
+            j * (b - a)
+            for j, (a, b) in zip(queue_curve.jobs, pairwise(queue_curve.time), strict=True)
+        )
         mean = f"{area / length:,.1f}" if length else MISSING
-        rows.append((str(n), [named(summaries[n]), Cell(mean), Cell(f"{max(one.jobs):,.1f}")]))
+        rows.append(
+            (str(n), [named(summaries[n]), Cell(mean), Cell(f"{max(queue_curve.jobs):,.1f}")])
+        )
     title, caption = "How many jobs were waiting", f"Jobs waiting on {_workload(summaries)}"
     text = (
         "For each policy, the number of waiting jobs over time, on a logarithmic axis; over more "

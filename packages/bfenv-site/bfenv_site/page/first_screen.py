@@ -92,7 +92,7 @@ def picture(
         element("title", title, id=f"{key}-t"),
         element(
             "desc",
-            " ".join((text, *(f"{one.name}: {one.text}{one.ends}." for one in lines))),
+            " ".join((text, *(f"{line.name}: {line.text}{line.ends}." for line in lines))),
             id=f"{key}-d",
         ),
         element("g", grid, reference, aria_hidden="true"),

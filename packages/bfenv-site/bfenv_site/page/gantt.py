@@ -45,7 +45,7 @@ def gantt_section(
     if not schedules:
         return element("p", f"Not shown: {absent}.", class_="absent")
     try:
-        scenes = [scene(one, begin, span) for one in schedules]
+        scenes = [scene(schedule, begin, span) for schedule in schedules]
         drawing = Markup(inline_svg(lambda: draw_gantt(schedules, begin, span)))
     except BfenvError as error:
         return element("p", f"Not shown: {error}.", class_="absent")
@@ -53,9 +53,11 @@ def gantt_section(
     when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M} ({date.tzinfo})"
     where = f"{workload}: {compound_duration(span)} from {when} on"
     explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes)]
-    label = f"Gantt chart: {' and '.join(one.policy for one in schedules)}"
+    label = f"Gantt chart: {' and '.join(schedule.policy for schedule in schedules)}"
     marks = [
-        element("p", one.policy, " ", badge(True)) for one in schedules if one.policy in starving
+        element("p", schedule.policy, " ", badge(True))
+        for schedule in schedules
+        if schedule.policy in starving
     ]
     return join(
         [
@@ -68,11 +70,11 @@ def gantt_section(
 
 
 def _job_table(scenes: list[Scene]) -> Markup:
-    jobs = sorted({run.job for one in scenes for run in one.runs})
+    jobs = sorted({run.job for drawn_scene in scenes for run in drawn_scene.runs})
     trace = scenes[0].schedule.trace
     columns = ["job", "processors", "submitted", "runtime"]
-    for one in scenes:
-        columns += [f"start, {one.schedule.policy}", "backfilled"]
+    for drawn_scene in scenes:
+        columns += [f"start, {drawn_scene.schedule.policy}", "backfilled"]
     rows = []
     for job in jobs[:LISTED]:
         cells = [
@@ -81,9 +83,9 @@ def _job_table(scenes: list[Scene]) -> Markup:
             Cell(clock_time(trace, int(trace.jobs.submit[job]))),
             Cell(duration(int(trace.runtime[job]))),
         ]
-        for one in scenes:
-            cells.append(Cell(clock_time(trace, int(one.schedule.start[job]))))
-            cells.append(Cell("yes" if one.backfilled[job] else MISSING))
+        for drawn_scene in scenes:
+            cells.append(Cell(clock_time(trace, int(drawn_scene.schedule.start[job]))))
+            cells.append(Cell("yes" if drawn_scene.backfilled[job] else MISSING))
         rows.append((None, cells))
     caption = "Jobs that run in these hours" + (
         f", the first {LISTED} of {len(jobs):,}" if len(jobs) > LISTED else ""

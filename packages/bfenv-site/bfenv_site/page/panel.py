@@ -62,8 +62,8 @@ def _panel(
     row = next(iter(summaries.values())).rows[0]
     load = "" if row.offered_load is None else f", offered load {row.offered_load:.2f}"
     heading = f"{row.jobs:,} jobs on {row.processors:,} processors{load}"
-    names = {n: one.policy for n, one in summaries.items()}
-    starving = {n for n, one in summaries.items() if one.starves}
+    names = {n: summary.policy for n, summary in summaries.items()}
+    starving = {n for n, summary in summaries.items() if summary.starves}
     drawings = [
         charts.wait_distribution(key, summaries, slots),
         charts.queue_length(key, summaries, slots),
@@ -80,24 +80,28 @@ def _panel(
 
 
 def _easy(workload: str, summaries: Summaries) -> Reference:
-    versus = {one.policy: one.versus for one in summaries.values() if one.policy != REFERENCE}
-    found = {policy: (of[COMPARED[0]], of[COMPARED[1]]) for policy, of in versus.items()}
-    return Reference(REFERENCE, "EASY", "EASY's", {workload: found})
+    versus = {
+        summary.policy: summary.versus
+        for summary in summaries.values()
+        if summary.policy != REFERENCE
+    }
+    differences = {policy: (of[COMPARED[0]], of[COMPARED[1]]) for policy, of in versus.items()}
+    return Reference(REFERENCE, "EASY", "EASY's", {workload: differences})
 
 
 def _comparison(workload: str, summaries: Summaries, reference: Reference) -> Markup:
-    columns = [[one.metrics.get(name) for one in summaries.values()] for name in WAITS]
+    columns = [[summary.metrics.get(name) for summary in summaries.values()] for name in WAITS]
     like = [fmt.typical_duration(value for column in columns for value in column)]
     waits = zip(*(fmt.durations(column, like) for column in columns), strict=True)
     rows = []
-    for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
-        value = one.metrics.get
-        slower, longer = reference.differences[workload].get(one.policy, (None, None))
+    for (n, summary), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
+        value = summary.metrics.get
+        slower, longer = reference.differences[workload].get(summary.policy, (None, None))
         rows.append(
             (
                 str(n),
                 [
-                    charts.named(one),
+                    charts.named(summary),
                     Cell(fmt.slowdown(value(COMPARED[0])), value(COMPARED[0])),
                     _difference(slower, lambda end: fmt.slowdown(end).replace("-", "−")),
                     Cell(mean_wait, value("mean_wait")),

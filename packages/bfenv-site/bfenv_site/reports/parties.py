@@ -45,7 +45,7 @@ def parties(before: Schedule, after: Schedule, names: Names = NONE) -> dict[str,
     jobs is left out if they are all of one kind.
     """
     waits = before.wait, after.wait
-    found = {}
+    by_division = {}
     for what, classes in divisions(before.trace, names).items():
         members = [
             Party(label, int(those.sum()), *(float(wait[those].mean()) for wait in waits))
@@ -53,32 +53,34 @@ def parties(before: Schedule, after: Schedule, names: Names = NONE) -> dict[str,
         ]
         if len(members) > 1:
             is_ordered = what in ("size", "time limit")
-            found[what] = members if is_ordered else sorted(members, key=lambda one: one.change)
-    return found
+            by_division[what] = (
+                members if is_ordered else sorted(members, key=lambda party: party.change)
+            )
+    return by_division
 
 
 def divisions(trace: Trace, own: Names = NONE) -> dict[str, Classes]:
     """Return which jobs belong together, by what they have in common; `own`: further names."""
     matches = filter(None, map(NAMED.match, trace.header))  # names of partitions and queues
     names = {**own, **{(match[1].lower(), int(match[2])): match[3] for match in matches}}
-    jobs, found = trace.jobs, {}
+    jobs, classes = trace.jobs, {}
     if trace.records is not None:
         for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
             numbers = trace.records[:, field].astype(np.int64)
-            found[what] = _by_number(what.split()[0], numbers, names)
+            classes[what] = _by_number(what.split()[0], numbers, names)
     users = jobs.user if trace.records is None else trace.records[:, USER].astype(np.int64)
-    found["user"] = _by_number("user", users, names)  # by the log's number, as groups
-    found["size"] = _by_cuts(jobs.size, lambda size: f"{size:,}", "processors")
-    found["time limit"] = _by_cuts(jobs.estimate, compound_duration, "")
-    return found
+    classes["user"] = _by_number("user", users, names)  # by the log's number, as groups
+    classes["size"] = _by_cuts(jobs.size, lambda size: f"{size:,}", "processors")
+    classes["time limit"] = _by_cuts(jobs.estimate, compound_duration, "")
+    return classes
 
 
 def users_changed(before: Schedule, after: Schedule) -> tuple[int, int]:
     """Count the users whose mean wait falls, and those whose mean wait grows, by over a minute."""
     user = before.trace.jobs.user
-    known = user >= 0
-    change = np.bincount(user[known], weights=(after.wait - before.wait)[known])
-    jobs = np.bincount(user[known])
+    is_known = user >= 0
+    change = np.bincount(user[is_known], weights=(after.wait - before.wait)[is_known])
+    jobs = np.bincount(user[is_known])
     mean = change[jobs > 0] / jobs[jobs > 0]
     return int(np.sum(mean < -LEAST)), int(np.sum(mean > LEAST))
 
@@ -97,12 +99,12 @@ def _by_cuts(values: np.ndarray, words: Callable[[float], str], unit: str) -> Cl
     """Divide the jobs where CUTS of them are; each label has its limits."""
     cuts = sorted({int(cut) for cut in np.percentile(values, CUTS, method="lower")})
     edges = [*(cut for cut in cuts if cut < values.max()), int(values.max())]
-    found, least = {}, int(values.min())
+    classes, least = {}, int(values.min())
     for edge in edges:
         those = (values >= least) & (values <= edge)
         if those.any():
             low = int(values[those].min())
             text = words(edge) if low == edge else f"{words(low)} to {words(edge)}"
-            found[f"{text} {unit}".strip()] = those
+            classes[f"{text} {unit}".strip()] = those
         least = edge + 1
-    return found
+    return classes

@@ -52,20 +52,21 @@ class Report(NamedTuple):
         logs = [row for row in self.rows if row.kind == "log"]
         rows = [row for row in self.rows if row.kind != "log" and row.ok]
         summaries = {
-            one.workload: dict(enumerate(summarize(rows, one.workload))) for one in self.comparisons
+            comparison.workload: dict(enumerate(summarize(rows, comparison.workload)))
+            for comparison in self.comparisons
         }
         slots = {
-            n: "ref" if one.policy == first.today.policy else str(n)
-            for n, one in list(summaries[first.workload].items())[:HIGHLIGHTED]
+            n: "ref" if summary.policy == first.today.policy else str(n)
+            for n, summary in list(summaries[first.workload].items())[:HIGHLIGHTED]
         }
-        starving = {one.policy for one in first.findings if one.starves}
+        starving = {finding.policy for finding in first.findings if finding.starves}
         sections = [
             ("candidates", "All candidates", by_workload(self.comparisons, candidates)),
             ("verdict", "The verdict in detail", by_workload(self.comparisons, details)),
             (
                 "people",
                 "Who waits less, and who longer",
-                by_workload(self.comparisons, lambda one: people(one, self.users)),
+                by_workload(self.comparisons, lambda comparison: people(comparison, self.users)),
             ),
             (
                 "workloads",
@@ -88,21 +89,21 @@ class Report(NamedTuple):
             ),
             ("failed", "Failed runs", failed_runs(self.failed)),
         ]
-        lead = " ".join(sentences(one)[0] for one in self.comparisons)
+        lead = " ".join(sentences(comparison)[0] for comparison in self.comparisons)
         top = by_workload(self.comparisons, verdict)
         return document("What another policy would do to your users", lead, top, sections)
 
     def _reference(self) -> Reference:
         """Return today's policy as what the tables of policies compare with."""
         differences = {
-            one.workload: {
-                found.policy: (
-                    batch_means(_slowdown(found.schedule) - _slowdown(one.today)),
-                    found.change,
+            comparison.workload: {
+                finding.policy: (
+                    batch_means(_slowdown(finding.schedule) - _slowdown(comparison.today)),
+                    finding.change,
                 )
-                for found in one.findings
+                for finding in comparison.findings
             }
-            for one in self.comparisons
+            for comparison in self.comparisons
         }
         today = self.comparisons[0].today.policy
         return Reference(today, f"today's policy, {today},", "today's", differences)
@@ -145,22 +146,22 @@ def site_report(
     names = [case.trace().name for case in cases]
     if len(set(names)) < len(names):
         raise BfenvError(f"two logs have one name: {', '.join(names)}")
-    today, *others = (find_competitor(one).name for one in (today, *candidates))
-    cases = with_known_partitions([today, *others], cases)
+    today, *candidate_names = (find_competitor(policy).name for policy in (today, *candidates))
+    cases = with_known_partitions([today, *candidate_names], cases)
     shared = any(partitions_of(case.trace()).shared for case in cases)
     added = () if shared else (REFERENCE, FAIR)  # neither knows nodes of several partitions
-    competitors = list(dict.fromkeys([LOGGED, today, *added, *others]))
+    competitors = list(dict.fromkeys([LOGGED, today, *added, *candidate_names]))
     begin(len(plan_runs(competitors, cases)))
     rows = evaluate(competitors, cases, full=True, keep_schedules=True, done=done, **workers)
     failed = {row.policy for row in rows if not row.ok}
     if today in failed:
         raise BfenvError(f"{today} is today's policy, so there is nothing to compare with")
-    if failed.issuperset(others):
+    if failed.issuperset(candidate_names):
         raise BfenvError(f"there is no candidate to compare with {today}")
     comparisons = []
     for name in names:
         own_rows = (row for row in rows if row.workload == name)
         schedules = {row.policy: row.schedule for row in own_rows if row.schedule is not None}
-        logged, own = schedules.pop(LOGGED, None), schedules.pop(today)
-        comparisons.append(compare_site(own, list(schedules.values()), logged))
+        logged, schedule_today = schedules.pop(LOGGED, None), schedules.pop(today)
+        comparisons.append(compare_site(schedule_today, list(schedules.values()), logged))
     return Report(comparisons, rows, users)

@@ -126,7 +126,7 @@ def _resized(trace: Trace, processors: int) -> tuple[Trace, np.ndarray]:
     if partitions.shared:
         raise WorkloadError(f"{trace.name}: its partitions share nodes, so it has no other size")
     factor = processors / trace.processors
-    sizes = {one.name: int(one.processors * factor) for one in partitions.machines}
+    sizes = {machine.name: int(machine.processors * factor) for machine in partitions.machines}
     place = machine_of_jobs(trace, partitions)
     fits = trace.jobs.size <= np.array([*sizes.values()])[place]
     header = [
@@ -231,9 +231,9 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     if set(united) == set(united_outages(trace.outages, trace.processors)[0]):
         notes.append("they lie within the outages of the log, so nothing changes")
     elif any(
-        one.begin < other.end and other.begin < one.end
-        for one in outages
-        for other in trace.outages
+        outage.begin < logged_outage.end and logged_outage.begin < outage.end
+        for outage in outages
+        for logged_outage in trace.outages
     ):
         notes.append("outages that overlap those of the log are united with them")
     if cut:

@@ -74,8 +74,8 @@ def what_if(
         BfenvError: If a policy is unknown or cannot run, or there is nothing to simulate.
     """
     left_out = left_out_text(trace.cleaning)
-    own = Changed(trace, (left_out,) if left_out else ())
-    every = ({AS_IS: own} if as_is else {}) | dict(variants)
+    present = Changed(trace, (left_out,) if left_out else ())
+    every = ({AS_IS: present} if as_is else {}) | dict(variants)
     if not every:
         raise BfenvError("there is no variant, and the site as it is was left out")
     cases = variant_cases({label: changed.trace for label, changed in every.items()})
@@ -88,7 +88,9 @@ def what_if(
     for row in rows:
         if not row.ok:
             raise PolicyError(row.failure)
-    notes = [f"{label}: {'; '.join(one.notes)}" for label, one in every.items() if one.notes]
+    notes = [
+        f"{label}: {'; '.join(variant.notes)}" for label, variant in every.items() if variant.notes
+    ]
     first = {row.policy: row for row in reversed(rows)}
     changes = [_change(first[row.policy].schedule, row.schedule) for row in rows]
     logged, today = logged_schedule(trace) if as_is else None, rows[0].schedule
@@ -141,34 +143,34 @@ def what_if_page(name: str, found: WhatIf) -> str:
 
 def _first(found: WhatIf) -> Markup:
     like, base = _typical(found), found.rows[0]
-    others = [
+    variants = [
         (row, change)
         for row, change in zip(found.rows, found.changes, strict=True)
         if row.workload != base.workload
     ]
     now = durations([base.metrics["mean_wait"]], like)[0]
     figures = [(now, f"mean wait {base.workload}")]
-    if not others:
+    if not variants:
         return first_screen(f"The mean wait of {base.policy} is {now}.", figures, None, found.fit)
     row, change = min(
-        (pair for pair in others if pair[0].policy == base.policy), key=lambda pair: pair[1].value
+        (pair for pair in variants if pair[0].policy == base.policy), key=lambda pair: pair[1].value
     )
-    mean, p95 = durations((row.metrics[one] for one in WAITS[:2]), like)
+    mean, p95 = durations((row.metrics[metric] for metric in WAITS[:2]), like)
     verb = "falls" if change.value < 0 else "grows"
     verdict = (
         f"With {row.workload}, the mean wait of {row.policy} {verb} from {now} to {mean} "
         f"({less_or_more(change, like) if change.low <= change.high else 'not the same jobs'})."
     )
     figures += [(mean, f"mean wait, {row.workload}"), (p95, "95 of 100 jobs wait less then")]
-    several = len({one.policy for one in found.rows}) > 1
+    several = len({row.policy for row in found.rows}) > 1
     drawn = []
-    for one, moved in others:
+    for variant_row, moved in variants:
         value, *ends = ("" if end != end else signed_durations([end], like)[0] for end in moved[:3])
         text = f" ({ends[0]} to {ends[1]})" if ends[0] else ""
-        name = one.workload + f", {one.policy}" * several
-        drawn.append(Line(name, moved, value, text, one is row))
+        name = variant_row.workload + f", {variant_row.policy}" * several
+        drawn.append(Line(name, moved, value, text, variant_row is row))
     axis = plot.changes(
-        [end for _, moved in others for end in moved[:3]], like[0], "change of the mean wait"
+        [end for _, moved in variants for end in moved[:3]], like[0], "change of the mean wait"
     )
     title = "Change of the mean wait, with 95 % intervals where the jobs are the same"
     drawing = picture("first", title, "To the left is better.", drawn, axis, (0.0, base.workload))

@@ -77,10 +77,10 @@ def alarms(comparison: SiteComparison) -> list[str]:
     if not comparison.starves_today or comparison.logged is None:
         return []
     longest = int(comparison.today.wait.max()), int(comparison.logged.wait.max())
-    own, real = (_wait(comparison, wait) for wait in longest)
+    simulated, real = (_wait(comparison, wait) for wait in longest)
     return [
         f"The simulation of {comparison.today.policy} starves jobs that your site did not: its "
-        f"longest wait is {own}, and that of your log {real}."
+        f"longest wait is {simulated}, and that of your log {real}."
     ]
 
 
@@ -146,15 +146,17 @@ def _mean(comparison: SiteComparison, best: Finding) -> str:
 
 def _starving(comparison: SiteComparison) -> list[str]:
     """Tell at which price a candidate would have a shorter mean wait."""
-    starving = [one for one in comparison.findings if one.starves and one.change.value < 0]
+    starving = [
+        finding for finding in comparison.findings if finding.starves and finding.change.value < 0
+    ]
     if not starving:
         return []
-    one = starving[0]
-    longest = float(comparison.today.wait.max()), float(one.longest_wait)
-    mean, before, then = (_wait(comparison, wait) for wait in (one.mean_wait, *longest))
+    finding = starving[0]
+    longest = float(comparison.today.wait.max()), float(finding.longest_wait)
+    mean, before, then = (_wait(comparison, wait) for wait in (finding.mean_wait, *longest))
     return [
-        f"{one.policy} would cut it to {mean}, but it starves jobs: the longest wait grows from "
-        f"{before} to {then}."
+        f"{finding.policy} would cut it to {mean}, but it starves jobs: the longest wait grows "
+        f"from {before} to {then}."
     ]
 
 
@@ -181,20 +183,22 @@ def _slurm(comparison: SiteComparison, best: Finding) -> str:
     if best.slurm.answer == "yes":
         return f"Slurm can do this: {best.slurm.how}."
     text = f"Slurm needs a plugin for this: {best.slurm.how}."
-    settings = [one for one in comparison.findings if one.slurm.answer == "yes"]
-    able = (one for one in settings if not one.starves and one.change.value < 0)
-    if (other := next(able, None)) is not None:
-        text += f" Without a plugin: {other.policy}, {_wait(comparison, other.mean_wait)}."
+    settings = [finding for finding in comparison.findings if finding.slurm.answer == "yes"]
+    able = (finding for finding in settings if not finding.starves and finding.change.value < 0)
+    if (alternative := next(able, None)) is not None:
+        text += (
+            f" Without a plugin: {alternative.policy}, {_wait(comparison, alternative.mean_wait)}."
+        )
     return text
 
 
 def _standstill(trace: Trace) -> list[str]:
     """Tell of times at which the logged machine stood still, if no outages are simulated."""
-    found = () if trace.outages else find_outages(trace)
-    if not found:
+    outages = () if trace.outages else find_outages(trace)
+    if not outages:
         return []
-    total = duration(sum(one.end - one.begin for one in found))
-    times = "Once" if len(found) == 1 else f"{len(found):,} times"
+    total = duration(sum(outage.end - outage.begin for outage in outages))
+    times = "Once" if len(outages) == 1 else f"{len(outages):,} times"
     return [
         f"{times}, {total} in all, nothing ran on your machine although jobs waited; the "
         "simulation knows of no outage. Give your maintenance with bfenv workloads import "

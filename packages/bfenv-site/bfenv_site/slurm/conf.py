@@ -201,9 +201,9 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
     sets = _node_sets(path, node_lines, lines)
     if twice := sorted(sets.keys() & {*sizes, *down, *future}):
         raise PolicyError(f"{path}: {twice[0]} is the name of a NodeSet and of a node")
-    known = {name: number for number, name in enumerate(sizes)}
-    known |= dict.fromkeys((*down, *future), -1)
-    partitions = [_partition(path, line.values, known, sets) for line in partition_lines]
+    node_numbers = {name: number for number, name in enumerate(sizes)}
+    node_numbers |= dict.fromkeys((*down, *future), -1)
+    partitions = [_partition(path, line.values, node_numbers, sets) for line in partition_lines]
     is_default = [line.values.get("default", "").lower() == "yes" for line in partition_lines]
     scheduler = values.get("schedulertype", "sched/backfill").lower()
     if scheduler not in ("sched/backfill", "sched/builtin"):
@@ -270,24 +270,28 @@ def _node_sets(
     total = 0
     for line in node_lines:
         names = expand_names(path, line.values["nodename"])
-        own = {feature.strip().lower() for feature in line.values.get("feature", "").split(",")}
-        total += len(names) * len(own)
+        node_features = {
+            feature.strip().lower() for feature in line.values.get("feature", "").split(",")
+        }
+        total += len(names) * len(node_features)
         if total > MOST_FEATURES:
             raise PolicyError(f"{path}: more than {MOST_FEATURES:,} features of nodes")
-        for feature in own:
+        for feature in node_features:
             features.setdefault(feature, []).extend(names)
     every = {name for line in node_lines for name in expand_names(path, line.values["nodename"])}
     sets = {}
     for line in lines:
         if "nodeset" in line.values:
             feature = line.values.get("feature", "").strip().lower()
-            found = expand_names(path, line.values.get("nodes", ""))
-            if unknown := [name for name in found if name not in every]:
+            set_names = expand_names(path, line.values.get("nodes", ""))
+            if unknown := [name for name in set_names if name not in every]:
                 raise PolicyError(
                     f"{path}: {line.where}: NodeSet={line.values['nodeset']:.40} has nodes "
                     f"{listed(unknown)}, which no NodeName has"
                 )
-            sets[line.values["nodeset"]] = found + (features.get(feature, []) if feature else [])
+            sets[line.values["nodeset"]] = set_names + (
+                features.get(feature, []) if feature else []
+            )
     return sets
 
 
@@ -297,7 +301,7 @@ def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
     if set(re.sub(r"\[[^\[\]]*\]", "", text)) & set("[]"):
         raise PolicyError(f"{path}: a bracket in {shown(text)} has no other one")
     for item in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text):
-        found = [""]
+        expansions = [""]
         for part in NAME.findall(item):
             pieces = [part]
             if part[0] == "[":
@@ -315,10 +319,10 @@ def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
                     pieces += [f"{number:0{len(first)}}" for number in numbers]
                     if len(pieces) > MOST_NODES:
                         break
-            if len(names) + len(found) * len(pieces) > MOST_NODES:
+            if len(names) + len(expansions) * len(pieces) > MOST_NODES:
                 raise PolicyError(f"{path}: {shown(text)} has too many names")
-            found = [name + piece for name in found for piece in pieces]
-        names += found
+            expansions = [name + piece for name in expansions for piece in pieces]
+        names += expansions
     return names
 
 
@@ -338,16 +342,16 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
     text = data.decode("utf-8-sig", errors="replace").replace(CONTINUED, "")
     text = COMMENT.sub("", text)
     text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
-    found: list[Line] = []
+    lines: list[Line] = []
     number = 1
     for line in text.split("\n"):
         where = f"line {number}" if path == first else f"{path.name}, line {number}"
         number += 1 + line.count(CONTINUED)
         line = line.replace(CONTINUED, "").strip()
         if re.match(r"include\s+[^\s=]", line, re.IGNORECASE):
-            included = _included(line.split(None, 1)[1].strip(), path, first, where, found)
-            found += _lines(included, first, depth + 1)
-            if len(found) > MOST_LINES:
+            included = _included(line.split(None, 1)[1].strip(), path, first, where, lines)
+            lines += _lines(included, first, depth + 1)
+            if len(lines) > MOST_LINES:
                 raise PolicyError(f"{first}: {where}: more than {MOST_LINES:,} settings")
             continue
         items, end = [], 0
@@ -364,10 +368,10 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
         if items and items[0][0] == "include":
             raise PolicyError(f"{first}: {where}: Include takes a file behind a space, not an '='")
         if items and items[0][0] in ("nodename", "partitionname", "nodeset", "downnodes"):
-            found.append(Line({OLD_NAMES.get(name, name): value for name, value in items}, where))
+            lines.append(Line({OLD_NAMES.get(name, name): value for name, value in items}, where))
         else:
-            found += [Line({name: value}, where) for name, value in items]
-    return found
+            lines += [Line({name: value}, where) for name, value in items]
+    return lines
 
 
 def _included(text: str, path: Path, first: Path, where: str, lines: list[Line]) -> Path:
@@ -383,26 +387,26 @@ def _included(text: str, path: Path, first: Path, where: str, lines: list[Line])
     folders = dict.fromkeys((first.parent, path.parent))
     places = [folder.joinpath(*parts[i:]) for folder in folders for i in range(len(parts))]
     places += [name] if name.is_absolute() else []
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
         raise PolicyError(
             f"{first}: {where}: Include {shown(text)} is not found beside {first.name}"
         )
-    return found
+    return file
 
 
 def _with_defaults(lines: list[Line], kind: str) -> list[Line]:
     """Return the lines of nodes or partitions with what the line DEFAULT before them says."""
     default: dict[str, str] = {}
-    found = []
+    full_lines = []
     for line in lines:
         if kind not in line.values:
             continue
         if line.values[kind].upper() == "DEFAULT":
             default |= line.values
         else:
-            found.append(Line({**default, **line.values}, line.where))
-    return found
+            full_lines.append(Line({**default, **line.values}, line.where))
+    return full_lines
 
 
 def _number(
@@ -516,14 +520,16 @@ def _unmodelled(
     def is_set(value: str) -> bool:
         return value.lower().rpartition("/")[2] not in UNSET
 
-    found = []
+    unmodelled = []
     for name in UNMODELLED:
         value, where = settings.get(name.lower(), ("", ""))
         if is_set(value):
-            found.append(f"{name} ({where})")
+            unmodelled.append(f"{name} ({where})")
     flags, where = settings.get("priorityflags", ("", ""))
     set_flags = flags.upper().split(",")
-    found += [f"PriorityFlags={flag} ({where})" for flag in UNMODELLED_FLAGS if flag in set_flags]
+    unmodelled += [
+        f"PriorityFlags={flag} ({where})" for flag in UNMODELLED_FLAGS if flag in set_flags
+    ]
     for kind, names, lines in (
         ("nodes", UNMODELLED_OF_NODES, node_lines),
         ("partitions", UNMODELLED_OF_PARTITIONS, partition_lines),
@@ -531,12 +537,12 @@ def _unmodelled(
         for name in names:
             places = [line.where for line in lines if is_set(line.values.get(name.lower(), ""))]
             if places:
-                found.append(f"{name} of {kind} ({places[0]}{', ...' * (len(places) > 1)})")
+                unmodelled.append(f"{name} of {kind} ({places[0]}{', ...' * (len(places) > 1)})")
     memory, where = settings.get("selecttypeparameters", ("", ""))
     if re.search("MEMORY|SOCKET|LLN|PACK", memory, re.IGNORECASE):
-        found.append(f"SelectTypeParameters={memory:.40} ({where})")
+        unmodelled.append(f"SelectTypeParameters={memory:.40} ({where})")
     for line in partition_lines:
         shared = line.values.get("oversubscribe", "")
         if re.fullmatch("(YES|FORCE)(:(?!1$).*)?", shared, re.IGNORECASE):
-            found.append(f"OverSubscribe={shared:.40} of a partition ({line.where})")
-    return tuple(found)
+            unmodelled.append(f"OverSubscribe={shared:.40} of a partition ({line.where})")
+    return tuple(unmodelled)

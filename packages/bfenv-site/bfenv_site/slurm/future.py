@@ -236,11 +236,11 @@ def _close(future, nodes, row):
 
 
 @kernel
-def _is_same(future, one, other):
+def _is_same(future, row, other_row):
     """Tell whether two rows have the same nodes."""
-    if future.size[one] != future.size[other]:
+    if future.size[row] != future.size[other_row]:
         return False
     for word in range(future.open.shape[1]):
-        if future.open[one, word] != future.open[other, word]:
+        if future.open[row, word] != future.open[other_row, word]:
             return False
     return True

@@ -50,9 +50,9 @@ def on_live_queue(
     parts = {part.name: number for number, part in enumerate(site.partitions)}
     places = {}
     for job, (_, names) in enumerate(jobs):
-        found = [numbers.get(name, -1) for name in expand_names("squeue", names)]
-        if found and min(found) >= 0:
-            places[job] = found
+        node_numbers = [numbers.get(name, -1) for name in expand_names("squeue", names)]
+        if node_numbers and min(node_numbers) >= 0:
+            places[job] = node_numbers
     first = [
         parts.get(partition, parts.get(partition.partition(",")[0], site.default))
         for partition, _ in jobs

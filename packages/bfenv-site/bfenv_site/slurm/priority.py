@@ -172,8 +172,8 @@ def share_fairly(priority):
         user = priority.line[i]
         account = priority.account[user]
         among = priority.account_users[account]
-        own, all_of_account = priority.usage[user], priority.account_usage[account]
-        effective = (own + (all_of_account - own) / among) / max(total, 1.0)
+        usage, all_of_account = priority.usage[user], priority.account_usage[account]
+        effective = (usage + (all_of_account - usage) / among) / max(total, 1.0)
         shares = 1.0 / (priority.counts[ACCOUNTS] * among)
         priority.share[user] = 2.0 ** (-effective / shares / priority.number[DAMPING])
 

@@ -123,11 +123,16 @@ def _is_cycle_due(cluster, memory):
 @kernel
 def order_queue(cluster, jobs, memory):
     """Bring the waiting jobs into order; return their number, of `ranking.line`."""
-    ranking, told = memory.ranking, memory.told
+    ranking, columns = memory.ranking, memory.told
     for job in waiting(cluster):
         if ranking.dynamic[0] or not ranking.listed[job]:
             ranking.number[job] = pri.score_of(
-                memory.priority, cluster, jobs, job, told[PARTITION, job], told[ASSOCIATION, job]
+                memory.priority,
+                cluster,
+                jobs,
+                job,
+                columns[PARTITION, job],
+                columns[ASSOCIATION, job],
             )
     count = rank(ranking, cluster, jobs)
     ranking.dynamic[0] = False

@@ -62,12 +62,12 @@ def nodes_of_site(site: Site, processors: int) -> Site:
         return site
     if processors in (count, count + len(site.down)):
         return site._replace(sizes=np.ones(count, dtype=np.int64))
-    others = [f"{sum(site.down):,} in {len(site.down):,} nodes out of service"] * bool(site.down)
-    others += [f"none in {site.future:,} nodes of State=FUTURE"] * bool(site.future)
+    clauses = [f"{sum(site.down):,} in {len(site.down):,} nodes out of service"] * bool(site.down)
+    clauses += [f"none in {site.future:,} nodes of State=FUTURE"] * bool(site.future)
     if site.without_cpus:
-        others.append(f"one for each node of {listed(site.without_cpus)}, which has no CPUs=")
+        clauses.append(f"one for each node of {listed(site.without_cpus)}, which has no CPUs=")
     raise PolicyError(
-        f"slurm.conf has {', '.join([f'{total:,} CPUs in {count:,} nodes', *others])}, and the "
+        f"slurm.conf has {', '.join([f'{total:,} CPUs in {count:,} nodes', *clauses])}, and the "
         f"machine of the workload has {processors:,} processors"
     )
 
@@ -82,27 +82,32 @@ def new_memory(
     associations: int = 1,
 ) -> Slurm:
     """Return the memory of a site, which its number of processors determines."""
-    own, count = site(processors), len(jobs.submit)
-    nodes, parts = new_nodes(jobs, own.sizes, whole=own.is_whole), len(own.partitions)
-    told = np.full((3, count), -1, dtype=np.int64)
-    told[PARTITION] = own.default
+    sized_site, count = site(processors), len(jobs.submit)
+    nodes, parts = (
+        new_nodes(jobs, sized_site.sizes, whole=sized_site.is_whole),
+        len(sized_site.partitions),
+    )
+    columns = np.full((3, count), -1, dtype=np.int64)
+    columns[PARTITION] = sized_site.default
     return Slurm(
         nodes,
         new_future(nodes, min(count, settings["bf_max_job_test"])),
         new_ranking(ORDER, jobs, generator),
-        new_priority(own.priority, own.partitions, processors, associations),
+        new_priority(sized_site.priority, sized_site.partitions, processors, associations),
         settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
         clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
         candidates=np.empty(count, dtype=np.int64),
-        cycles=np.array([own.is_backfill, False]),
+        cycles=np.array([sized_site.is_backfill, False]),
         planned=np.full(count, FOREVER),
-        parts=np.stack([bitmap_of(part.nodes, len(own.sizes)) for part in own.partitions]),
-        whole=np.array([own.is_whole or part.is_whole for part in own.partitions]),
+        parts=np.stack(
+            [bitmap_of(part.nodes, len(sized_site.sizes)) for part in sized_site.partitions]
+        ),
+        whole=np.array([sized_site.is_whole or part.is_whole for part in sized_site.partitions]),
         left=np.empty(len(nodes.usable), dtype=np.int64),
         blocked=np.zeros(parts, dtype=np.bool_),
         reserved=np.zeros(parts, dtype=np.int64),
         tried=np.zeros((int(jobs.user.max()) + 3, 1 + parts), dtype=np.int64),
-        told=told,
+        told=columns,
     )
 
 
@@ -120,12 +125,12 @@ class SlurmOfSite(NamedTuple):
 @kernel
 def decide_on_site(cluster, jobs, memory):
     """One pass. The columns of jobs submitted since the last one are copied first."""
-    told, to_tell = memory.slurm.told, memory.to_tell
+    columns, to_tell = memory.slurm.told, memory.to_tell
     while memory.known[0] < cluster.state[NEXT_JOB]:
         job = memory.known[0]
-        for row in range(len(told)):
-            told[row, job] = to_tell[row, job]
-        meet(memory.slurm.priority, told[ASSOCIATION, job], told[ACCOUNT, job])
+        for row in range(len(columns)):
+            columns[row, job] = to_tell[row, job]
+        meet(memory.slurm.priority, columns[ASSOCIATION, job], columns[ACCOUNT, job])
         memory.known[0] += 1
     decide(cluster, jobs, memory.slurm)
 
@@ -143,8 +148,8 @@ def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int])
     Raises PolicyError if the trace does not fit the site: see `nodes_of_site` and `columns_of`.
     """
     columns = columns_of(trace, nodes_of_site(site, trace.processors))
-    own, count = partial(nodes_of_site, site), int(columns[ASSOCIATION].max()) + 1
-    make = partial(new_memory, site=own, settings=settings, associations=count)
+    make_site, count = partial(nodes_of_site, site), int(columns[ASSOCIATION].max()) + 1
+    make = partial(new_memory, site=make_site, settings=settings, associations=count)
 
     def memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> SlurmOfSite:
         slurm = make(jobs, processors, generator)
@@ -177,14 +182,14 @@ def partitions_of_site(site: Site, trace: Trace) -> str:
     items: list[str] = []
     first: dict[frozenset[int], str] = {}
     for name in (site.partitions[number].name for number in used.tolist()):
-        own = nodes[name]
-        if own in first:
-            items.append(f"{name}={first[own]}")
+        node_set = nodes[name]
+        if node_set in first:
+            items.append(f"{name}={first[node_set]}")
             continue
-        items += [f"{name}&{other}" for met, other in first.items() if met & own]
-        if not any(met & own for met in first):
-            items.append(f"{name}={site.sizes[sorted(own)].sum()}")
-        first[own] = name
+        items += [f"{name}&{other}" for met, other in first.items() if met & node_set]
+        if not any(met & node_set for met in first):
+            items.append(f"{name}={site.sizes[sorted(node_set)].sum()}")
+        first[node_set] = name
     default = site.partitions[site.default].name
     if site.default in used and "&" not in "".join(items):
         items.append(f"*={first[nodes[default]]}")
