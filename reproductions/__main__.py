@@ -81,21 +81,21 @@ def reproduce(
     if paper == LIST:
         if items:
             raise BfenvError("list takes no items")
-        for one in PAPERS.values():
-            lines = [(item.name, item.title) for item in one.items]
-            show.table(("item", ""), lines, title=f"{one.name}: {one.title}")
+        for study in PAPERS.values():
+            lines = [(item.name, item.title) for item in study.items]
+            show.table(("item", ""), lines, title=f"{study.name}: {study.title}")
         return
     options.check_output_folder(out)
     if paper == ALL and items:
         raise BfenvError("items need the name of their paper, not all")
     papers = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
-    chosen = [find_items(one, items or ()) for one in papers]
+    chosen = [find_items(study, items or ()) for study in papers]
     part = read_shard(shard)
     check_workers(jobs, backend, scheduler)
     check_matplotlib()
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    for one, found in zip(papers, chosen, strict=True):
-        _reproduce(one, found, out, quick, shard=part, **workers)
+    for study, paper_items in zip(papers, chosen, strict=True):
+        _reproduce(study, paper_items, out, quick, shard=part, **workers)
     if paper == ALL:
         print(write_checklist(out))
 
@@ -107,7 +107,9 @@ def _reproduce(paper: Paper, items: Sequence[Item], out: Path, quick: bool, **wh
         names = ", ".join(sorted(planned.unavailable))
         typer.echo(f"bfenv: left out, because they are not on this machine: {names}", err=True)
     with show.progress() as progress:
-        bar = progress.add_task(paper.name, total=sum(one.seeds for one in planned.missing))
+        bar = progress.add_task(
+            paper.name, total=sum(planned_run.seeds for planned_run in planned.missing)
+        )
 
         def done(one: Run) -> None:
             label = f"{one.policy or 'workload'} on {one.workload}"
@@ -122,8 +124,9 @@ def _reproduce(paper: Paper, items: Sequence[Item], out: Path, quick: bool, **wh
             columns, cells = grid(item, verdict, Results(rows))
             show.table(columns, cells, numbers=len(columns) - 1, title=item.heading)
     every = plan(paper.items, folder, quick).wanted
-    kept = read_rows(folder, {one: set() for one in every}) | rows  # whatever their measures
-    shown = [one for one in paper.items if one in items or _is_complete(one, kept, quick)]
+    # Whatever their measures
+    kept = read_rows(folder, {planned_run: set() for planned_run in every}) | rows
+    shown = [item for item in paper.items if item in items or _is_complete(item, kept, quick)]
     page = write_page(paper, shown, kept, out, quick=quick)
     print(f"{page}: {len(rows)} rows, {len(planned.rows)} of them from earlier runs")
 

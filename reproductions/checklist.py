@@ -336,7 +336,9 @@ def render() -> str:
     for paper, entries in ENTRIES.items():
         lines += ["", f"## {PAPERS[paper].title}", "", PAPERS[paper].reference, ""]
         lines += ["| in the paper | what | in bfenv |", "|---|---|---|"]
-        lines += [f"| {one.place} | {one.what} | {in_bfenv(paper, one)} |" for one in entries]
+        lines += [
+            f"| {entry.place} | {entry.what} | {in_bfenv(paper, entry)} |" for entry in entries
+        ]
         lines += ["", "| table or figure | what |", "|---|---|"]
         lines += [f"| {label_of(name)} | {place_of(paper, name)} |" for name in CONTENTS[paper]]
     return "\n".join(lines) + "\n"

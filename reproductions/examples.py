@@ -88,8 +88,8 @@ def _examine(trace: Trace, extra: int | None = None) -> tuple[los.Memory, int]:
     advance(cluster, jobs, truth)
     assert now(cluster) == 25
     memory = los.new_memory(jobs, trace.processors, None)
-    shadow_time, own = shadow(cluster, jobs, waiting(cluster)[0])
-    capacity = int(own if extra is None else extra)
+    shadow_time, spare = shadow(cluster, jobs, waiting(cluster)[0])
+    capacity = int(spare if extra is None else extra)
     return memory, int(
         los.examine(cluster, jobs, memory, waiting(cluster)[1:], shadow_time, capacity)
     )

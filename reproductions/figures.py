@@ -26,9 +26,11 @@ def write_figures(
     panels = [panel for panel in content.panels if _drawn(panel, results)]
     if not panels:
         return None
-    theirs = printed(paper, item.name)
+    printed_values = printed(paper, item.name)
     files = [folder / f"{item.name}{suffix}" for suffix in FORMATS]
-    write_figure(*files, draw=lambda: draw(panels, content.per_row, results, theirs), dpi=DPI)
+    write_figure(
+        *files, draw=lambda: draw(panels, content.per_row, results, printed_values), dpi=DPI
+    )
     return files[0].name
 
 
@@ -47,10 +49,10 @@ def draw(panels: Sequence[Panel], per_row: int, results: Results, theirs: Theirs
     size = (WIDTH * columns, HEIGHT * rows)
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.08))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for one, panel in zip(axes, panels, strict=False):
-        _draw_panel(one, panel, results, theirs)
-    for one in axes[len(panels) :]:
-        one.set_visible(False)
+    for panel_axes, panel in zip(axes, panels, strict=False):
+        _draw_panel(panel_axes, panel, results, theirs)
+    for panel_axes in axes[len(panels) :]:
+        panel_axes.set_visible(False)
     return figure
 
 
@@ -79,7 +81,7 @@ def _draw_panel(axes: "Axes", panel: Panel, results: Results, theirs: Theirs) ->
 
 
 def _known(values: Sequence[Any], missing: float = float("nan")) -> list[Any]:
-    return [missing if one is None else one for one in values]
+    return [missing if value is None else value for value in values]
 
 
 def _points(axes: "Axes", line: Line, results: Results, colour: str, theirs: Theirs) -> None:
@@ -92,17 +94,17 @@ def _points(axes: "Axes", line: Line, results: Results, colour: str, theirs: The
         low, high = zip(*spans, strict=True)
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     marks = [(at, theirs.get((line.label, str(at)))) for at in x]
-    found = [(at, one.value) for at, one in marks if one and isinstance(one.value, float)]
-    if found:
-        xs, ys = zip(*found, strict=True)
+    points = [(at, mark.value) for at, mark in marks if mark and isinstance(mark.value, float)]
+    if points:
+        xs, ys = zip(*points, strict=True)
         axes.plot(xs, ys, "x", color=colour, markersize=6, label=f"{line.label}, printed")
 
 
 def _curve(axes: "Axes", panel: Panel, line: Line, results: Results, colour: str) -> None:
-    found = results.curve(line.values[0])
-    if found is None or not found[0]:
+    points = results.curve(line.values[0])
+    if points is None or not points[0]:
         return
-    x, y = found[0], _known(found[1])
+    x, y = points[0], _known(points[1])
     if panel.kind == "step":
         axes.step(x, y, line.style, color=colour, linewidth=1.3, label=line.label)
     elif panel.kind == "scatter":
@@ -148,7 +150,7 @@ def _bars(
     axes.set_xticks(range(len(labels)), [*map(str, labels)], rotation=rotation, fontsize=7)
     axes.grid(False, axis="x")
     marks = [(x, theirs.get((line.label, str(label)))) for x, label in zip(at, labels, strict=True)]
-    values = [(x, float(one.value)) for x, one in marks if one]
+    values = [(x, float(mark.value)) for x, mark in marks if mark]
     if values:
         axes.plot(
             *zip(*values, strict=True), "_", color="black",

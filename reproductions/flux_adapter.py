@@ -130,7 +130,9 @@ def main() -> None:
     broker = Broker(jobs, next(int(line[2]) for line in lines if line[1:2] == ["MaxProcs:"]))
     stand_ins = {module: MagicMock() for module in STAND_INS}
     stand_ins["flux.idset"].IDset = idset
-    stand_ins["flux.kvs"].commit_async.return_value.then = lambda f, *rest: f(MagicMock(), *rest)
+    stand_ins["flux.kvs"].commit_async.return_value.then = lambda f, *arguments: f(
+        MagicMock(), *arguments
+    )
     library = stand_ins["_flux._core"].lib
     library.flux_reactor_now = lambda reactor: broker.now
     library.flux_job_kvs_key.return_value = library.flux_module_set_running.return_value = 0

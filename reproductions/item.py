@@ -94,7 +94,7 @@ class Cell(NamedTuple):
 
 def by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Value]:
     """Return the values of cells by row and column, except those derived from others."""
-    return {(one.row, one.column): one.value for one in cells if isinstance(one.value, Value)}
+    return {(cell.row, cell.column): cell.value for cell in cells if isinstance(cell.value, Value)}
 
 
 def by_row(cells: Sequence[Cell]) -> list[Cell]:
@@ -164,12 +164,14 @@ class Content(NamedTuple):
 
     def values(self) -> list[Value]:
         """Return all values that rows must have."""
-        found: list[Side] = [cell.value for cell in self.cells]
-        found += [v for panel in self.panels for line in panel.lines for v in line.values]
-        compared = [one for claim in self.claims for one in claim.comparisons]
-        found += [side for one in compared for side in (one.left, one.right)]
-        single = [one for one in found if isinstance(one, Value)]
-        return single + [v for one in found if isinstance(one, Extreme | Pair) for v in one.values]
+        sides: list[Side] = [cell.value for cell in self.cells]
+        sides += [v for panel in self.panels for line in panel.lines for v in line.values]
+        compared = [comparison for claim in self.claims for comparison in claim.comparisons]
+        sides += [side for comparison in compared for side in (comparison.left, comparison.right)]
+        single = [side for side in sides if isinstance(side, Value)]
+        return single + [
+            v for side in sides if isinstance(side, Extreme | Pair) for v in side.values
+        ]
 
 
 def label_of(name: str) -> str:

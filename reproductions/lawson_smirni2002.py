@@ -61,7 +61,7 @@ def ratio(log: Log, measure: str, quick: bool, seeds: int = 1, **steps: Any) -> 
 
 def _bars(title: str, values: dict[str, list[Value]]) -> Panel:
     """Return bars of R, by the name of a line, for each log."""
-    lines = [Line(name, one, [log.label for log in LOGS]) for name, one in values.items()]
+    lines = [Line(name, heights, [log.label for log in LOGS]) for name, heights in values.items()]
     return Panel(title, "", "R", lines, "bar", zero=True)
 
 
@@ -134,7 +134,7 @@ def _figure_5(quick: bool) -> Content:
         for rate in rates:
             steps: dict[str, Any] = {} if rate == 1 else {"arrival_rate": rate}
             values[rate] = [ratio(log, f"ratio-{group}", quick, **steps) for log in LOGS]
-        lines = {f"arrival rate x {rate:g}": found for rate, found in values.items()}
+        lines = {f"arrival rate x {rate:g}": ratios for rate, ratios in values.items()}
         panels.append(_bars(_title(group), lines))
         if group != "long":
             for (i, log), rate in product(enumerate(LOGS), rates[1:]):
@@ -179,7 +179,9 @@ def _table_2(quick: bool) -> Content:
     cells, rough = [], []
     for log, share in product(LOGS, SHARES):
         row = f"{log.label} {share:g}"
-        single, multiple = (_asked(log, one, "missed", share, quick) for one in (SINGLE, MULTIPLE))
+        single, multiple = (
+            _asked(log, policy, "missed", share, quick) for policy in (SINGLE, MULTIPLE)
+        )
         asked = _asked(log, SINGLE, "reservations", share, quick)
         cells += [
             Cell(row, "Number of Reservations", asked, log),
@@ -197,7 +199,7 @@ def _figure_10(quick: bool) -> Content:
         share: [ratio(log, "ratio-all", quick, SEEDS, requested_start_share=share) for log in LOGS]
         for share in SHARES
     }
-    lines = {f"proportion {share:g}": found for share, found in values.items()}
+    lines = {f"proportion {share:g}": ratios for share, ratios in values.items()}
     signs = {
         f"{log.label}, {share:g}": (value, log)
         for share in SHARES[:2]

@@ -109,12 +109,12 @@ def _queue(schedule: Schedule) -> tuple[Any, Any]:
 
 
 JOB_COLUMNS: Mapping[str, OfJobs] = {
-    "arrival": lambda one: one.trace.jobs.submit,
-    "start": lambda one: one.start,
-    "termination": lambda one: one.end,
+    "arrival": lambda schedule: schedule.trace.jobs.submit,
+    "start": lambda schedule: schedule.start,
+    "termination": lambda schedule: schedule.end,
     "response": response,
-    "runtime": lambda one: one.trace.runtime,
-    "wait": lambda one: one.wait,
+    "runtime": lambda schedule: schedule.trace.runtime,
+    "wait": lambda schedule: schedule.wait,
     "slowdown": slowdown,
 }
 
@@ -137,8 +137,10 @@ def _ratio_of_means(group: str, schedule: Schedule, other: Schedule) -> float:
     """R of 1 + mean delay / mean service time."""
     chosen = members(schedule.trace, group)
     service = schedule.trace.runtime[chosen].mean()
-    own, reference = (1 + one.wait[chosen].mean() / service for one in (schedule, other))
-    return float((reference - own) / min(reference, own))
+    value, reference = (
+        1 + compared.wait[chosen].mean() / service for compared in (schedule, other)
+    )
+    return float((reference - value) / min(reference, value))
 
 
 def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any, Any]:
@@ -149,11 +151,11 @@ def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any,
     if not len(begins) or not chosen.any():
         return [], []
     counts = np.add.reduceat(chosen.astype(float), begins)
-    own, reference = (
-        np.add.reduceat(np.where(chosen, slowdown(one), 0), begins) / np.maximum(counts, 1)
-        for one in (schedule, other)
+    values, reference = (
+        np.add.reduceat(np.where(chosen, slowdown(compared), 0), begins) / np.maximum(counts, 1)
+        for compared in (schedule, other)
     )
-    return jobs.submit[begins] / DAY, (reference - own) / np.minimum(reference, own)
+    return jobs.submit[begins] / DAY, (reference - values) / np.minimum(reference, values)
 
 
 def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float:
@@ -194,12 +196,12 @@ def _lengths(trace: Trace) -> tuple[Any, Any]:
 
 def _popular(trace: Trace) -> tuple[Any, Any]:
     """The 20 most popular estimates (s), ascending, and their jobs."""
-    found = sorted(popular_estimates(trace, 20), key=lambda one: one["estimate"])
+    estimates = sorted(popular_estimates(trace, 20), key=lambda row: row["estimate"])
     labels = [
         f"{seconds / HOUR:g} h" if seconds >= HOUR else f"{seconds / MINUTE:g} min"
-        for seconds in (one["estimate"] for one in found)
+        for seconds in (row["estimate"] for row in estimates)
     ]
-    return labels, [round(one["share"] * len(trace)) for one in found]
+    return labels, [round(row["share"] * len(trace)) for row in estimates]
 
 
 def _round_share(trace: Trace) -> float:
@@ -221,30 +223,32 @@ def _overestimation(estimate: int, percent: float, trace: Trace) -> float:
 
 MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        "wait": partial(_mean, lambda one: one.wait),
+        "wait": partial(_mean, lambda schedule: schedule.wait),
         "bounded-slowdown": partial(_mean, bounded_slowdown),
         "delay-slowdown": partial(_mean, delay_slowdown),
         "slowdown": partial(_mean, slowdown),
         "response": partial(_mean, response),
         "makespan": makespan,
         "utilization": utilization,
-        "longest-wait": lambda one, *_: float(one.wait.max()),
-        "p95-bounded-slowdown-60": lambda one: float(np.percentile(bounded_slowdown(one, 60), 95)),
+        "longest-wait": lambda schedule, *_: float(schedule.wait.max()),
+        "p95-bounded-slowdown-60": lambda schedule: float(
+            np.percentile(bounded_slowdown(schedule, 60), 95)
+        ),
         "queue-length": mean_queue_length,
         "queue": _queue,
-        "backfilled": lambda one: float(_backfills(one).backfilled.mean()),
-        "wild": lambda one: float(_backfills(one).wild.mean()),
-        "stolen-from-head": lambda one: _backfills(one).stolen_per_delayed_head,
+        "backfilled": lambda schedule: float(_backfills(schedule).backfilled.mean()),
+        "wild": lambda schedule: float(_backfills(schedule).wild.mean()),
+        "stolen-from-head": lambda schedule: _backfills(schedule).stolen_per_delayed_head,
         "short-starts": _short_starts,
         "short-starts-early": _short_starts_early,
-        "guarantees": lambda one: cdf(guarantee_ratios(one)),
-        "guarantees-median": lambda one: float(np.percentile(guarantee_ratios(one), 50)),
-        "guarantees-80": lambda one: float(np.percentile(guarantee_ratios(one), 80)),
-        "started-at-once": lambda one: float((one.wait == 0).mean()),
-        "missed": lambda one: float((reservation_delays(one) > 0).sum()),
-        "reservations": lambda one: float(len(reservation_delays(one))),
+        "guarantees": lambda schedule: cdf(guarantee_ratios(schedule)),
+        "guarantees-median": lambda schedule: float(np.percentile(guarantee_ratios(schedule), 50)),
+        "guarantees-80": lambda schedule: float(np.percentile(guarantee_ratios(schedule), 80)),
+        "started-at-once": lambda schedule: float((schedule.wait == 0).mean()),
+        "missed": lambda schedule: float((reservation_delays(schedule) > 0).sum()),
+        "reservations": lambda schedule: float(len(reservation_delays(schedule))),
         "reservation-tail": _tail,
-        "gain-wait": partial(_gain, lambda one: one.wait, 0.95),
+        "gain-wait": partial(_gain, lambda schedule: schedule.wait, 0.95),
         "gain-bounded-slowdown": partial(_gain, bounded_slowdown, 0.95),
         "gain-response-90": partial(_gain, response, 0.90),
         "gain-bounded-slowdown-90": partial(_gain, bounded_slowdown, 0.90),
@@ -258,7 +262,7 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
             for which in PRIORITIES
         },
         **{
-            f"job-{job}-{column}": lambda one, job=job, of=of: float(of(one)[job])
+            f"job-{job}-{column}": lambda schedule, job=job, of=of: float(of(schedule)[job])
             for job in range(6)
             for column, of in JOB_COLUMNS.items()
         },
@@ -293,7 +297,7 @@ WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
         "runtimes": lambda trace: cdf(trace.runtime),
         "estimates": lambda trace: cdf(trace.jobs.estimate),
         "popular": _popular,
-        "popular-share": lambda trace: sum(one["share"] for one in popular_estimates(trace, 20)),
+        "popular-share": lambda trace: sum(row["share"] for row in popular_estimates(trace, 20)),
         "round-share": _round_share,
         "share-18h": lambda trace: float((trace.jobs.estimate == ASKED["18h"]).mean()),
         **{f"runtimes-{name}": partial(_runtimes_of, seconds) for name, seconds in ASKED.items()},

@@ -95,13 +95,13 @@ def render(
             lines += ["", f"![{item.title}]({pictures[item.name]})"]
         if verdict.cells:
             unit = f" Unit: {item.unit}." if item.unit else ""
-            has_printed = any(one.theirs for one in verdict.cells)
+            has_printed = any(cell_verdict.theirs for cell_verdict in verdict.cells)
             legend = LEGEND if has_printed else item.legend
             lines += ["", (legend + unit).strip(), "", *_markdown(grid(item, verdict, results))]
         if verdict.order and verdict.order.failed:
             lines += ["", "Order that differs: " + "; ".join(verdict.order.failed[:12]) + "."]
         if verdict.claims:
-            lines += ["", *(_claim_line(*one, results) for one in verdict.claims)]
+            lines += ["", *(_claim_line(*pair, results) for pair in verdict.claims)]
         if item.note:
             lines += ["", item.note.strip()]
     notes = FOLDER / "notes" / f"{paper.name}.md"
@@ -169,9 +169,12 @@ def _absence(log: Log, rows: Mapping[Run, Row], quick: bool) -> str:
 
 def grid(item: Item, verdict: ItemVerdict, results: Results) -> Grid:
     """Return headings and lines of an item's table."""
-    by_place = {(one.cell.row, one.cell.column): one for one in verdict.cells}
-    rows = list(dict.fromkeys(one.cell.row for one in verdict.cells))
-    columns = list(dict.fromkeys(one.cell.column for one in verdict.cells))
+    by_place = {
+        (cell_verdict.cell.row, cell_verdict.cell.column): cell_verdict
+        for cell_verdict in verdict.cells
+    }
+    rows = list(dict.fromkeys(cell_verdict.cell.row for cell_verdict in verdict.cells))
+    columns = list(dict.fromkeys(cell_verdict.cell.column for cell_verdict in verdict.cells))
     lines = [
         [row, *(_cell(item, by_place.get((row, column)), results) for column in columns)]
         for row in rows
@@ -183,23 +186,23 @@ def _cell(item: Item, one: CellVerdict | None, results: Results) -> str:
     if one is None:
         return ""
     if isinstance(one.cell.value, Pair):
-        found = results.ratio(one.cell.value)
-        if found is None or math.isnan(found.low):
-            return number(found and found.value)
-        mark = "✓" if found.high < 1 else "✗" if found.low > 1 else "~"
-        return f"{found.value:.2f} ({found.low:.2f}–{found.high:.2f}) {mark}"
-    ours = number(one.ours, item.digits)
+        interval = results.ratio(one.cell.value)
+        if interval is None or math.isnan(interval.low):
+            return number(interval and interval.value)
+        mark = "✓" if interval.high < 1 else "✗" if interval.low > 1 else "~"
+        return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f}) {mark}"
+    text = number(one.ours, item.digits)
     if item.spread and isinstance(one.cell.value, Value | Extreme):
         span = results.interval(one.cell.value)
-        ours += "" if span is None else " (" + "–".join(number(x, item.digits) for x in span) + ")"
+        text += "" if span is None else " (" + "–".join(number(x, item.digits) for x in span) + ")"
     if one.theirs is None:
-        return ours
+        return text
     read = "≈" if one.theirs.read else ""
-    theirs = f"{read}{one.theirs.text}"
+    printed_text = f"{read}{one.theirs.text}"
     if one.ours is None:
-        return f"– / {theirs}"
+        return f"– / {printed_text}"
     ratio = f" = {one.ratio:.2f}" if one.ratio is not None else ""
-    return f"{ours} / {theirs}{ratio} {MARKS[one.verdict]}"
+    return f"{text} / {printed_text}{ratio} {MARKS[one.verdict]}"
 
 
 def number(value: float | str | None, digits: int = 2) -> str:
@@ -231,27 +234,30 @@ def summary(items: Sequence[Item], verdicts: Sequence[ItemVerdict]) -> Grid:
 
 def share(count: Count) -> str:
     """Write how many hold; those on other jobs in parentheses."""
-    own = f"{count.held} of {count.all}" if count.all else ""
-    other = f"({count.other_held} of {count.other_all})" if count.other_all else ""
-    return f"{own} {other}".strip()
+    same_jobs = f"{count.held} of {count.all}" if count.all else ""
+    other_jobs = f"({count.other_held} of {count.other_all})" if count.other_all else ""
+    return f"{same_jobs} {other_jobs}".strip()
 
 
 def _claim_line(claim: Claim, count: Count, results: Results) -> str:
     """Return a claim as Markdown: its verdict, how many comparisons hold, and their numbers."""
     mark = MARKS[count.verdict]
     text = f"* {mark} {claim.text}: {share(count) or 'nothing to compare'}."
-    shown = [one for one in claim.comparisons if compare(one, results) is not None]
+    shown = [
+        comparison for comparison in claim.comparisons if compare(comparison, results) is not None
+    ]
     if 0 < len(shown) <= MOST:
         sides = [
-            f"{one.where}: {_short(results.number(one.left))} {'<' if one.strict else '≤'} "
-            f"{_short(results.number(one.right))}{'' if compare(one, results) else ' ✗'}"
-            for one in shown
+            f"{comparison.where}: {_short(results.number(comparison.left))} "
+            f"{'<' if comparison.strict else '≤'} {_short(results.number(comparison.right))}"
+            f"{'' if compare(comparison, results) else ' ✗'}"
+            for comparison in shown
         ]
         text += f" {'; '.join(sides)}."
     elif count.failed:
         listed = ", ".join(count.failed[:MOST])
-        rest = f" and {len(count.failed) - MOST} more" if len(count.failed) > MOST else ""
-        text += f" Not: {listed}{rest}."
+        ending = f" and {len(count.failed) - MOST} more" if len(count.failed) > MOST else ""
+        text += f" Not: {listed}{ending}."
     return text
 
 

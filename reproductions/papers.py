@@ -38,8 +38,8 @@ def find_items(paper: Paper, names: Sequence[str]) -> list[Item]:
     Raises:
         UnknownNameError: If the paper has no such item.
     """
-    known = {item.name: item for item in paper.items}
+    by_name = {item.name: item for item in paper.items}
     for name in names:
-        if name not in known:
-            raise UnknownNameError(f"item of {paper.name}", name, known)
+        if name not in by_name:
+            raise UnknownNameError(f"item of {paper.name}", name, by_name)
     return [item for item in paper.items if item.name in names or not names]

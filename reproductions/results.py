@@ -87,23 +87,23 @@ class Results:
             return None if interval is None else float(getattr(interval, side.kind))
         if not isinstance(side, Value):
             return side
-        found = self.seeds(side)
-        if found and None not in found and isinstance(found[0], list):
-            found = [one[0] for one in found]
-        if not found or None in found:
+        numbers = self.seeds(side)
+        if numbers and None not in numbers and isinstance(numbers[0], list):
+            numbers = [estimate[0] for estimate in numbers]
+        if not numbers or None in numbers:
             return None
-        return found[0] if isinstance(found[0], str) else float(np.mean(found)) * side.scale
+        return numbers[0] if isinstance(numbers[0], str) else float(np.mean(numbers)) * side.scale
 
     def _extreme(self, value: Extreme) -> float | None:
         if value.kind in ("low", "high"):
             span = self.interval(value)
             return None if span is None else span[value.kind == "high"]
-        known = [one for one in map(self.number, value.values) if isinstance(one, float)]
-        if not known or len(known) < len(value.values):
+        numbers = [number for number in map(self.number, value.values) if isinstance(number, float)]
+        if not numbers or len(numbers) < len(value.values):
             return None
         if value.kind == "mean":
-            return float(np.mean(known))
-        return min(known) if value.kind == "min" else max(known)
+            return float(np.mean(numbers))
+        return min(numbers) if value.kind == "min" else max(numbers)
 
     def ratio(self, pair: Pair) -> Interval | None:
         """Estimate the geometric mean of the ratios of the seeds, with 95 % confidence."""
@@ -111,8 +111,8 @@ class Results:
         if not left or not right or None in left or None in right:
             return None
         logs = np.log(np.asarray(left) / np.asarray(right))
-        found = batch_means(logs, batches=max(2, len(logs)))
-        value, low, high = (float(np.exp(one)) for one in found[:3])
+        interval = batch_means(logs, batches=max(2, len(logs)))
+        value, low, high = (float(np.exp(log)) for log in interval[:3])
         return Interval(value, low, high, len(logs))
 
     def interval(self, value: Value | Extreme) -> tuple[float, float] | None:
@@ -122,26 +122,26 @@ class Results:
         their mean.
         """
         if isinstance(value, Extreme):
-            each = [self.seeds(one) or [None] for one in value.values]
-            known = not any(None in seeds for seeds in each)
-            found = np.mean(each, axis=0).tolist() if known else None
+            seed_lists = [self.seeds(part) or [None] for part in value.values]
+            is_complete = not any(None in seeds for seeds in seed_lists)
+            numbers = np.mean(seed_lists, axis=0).tolist() if is_complete else None
             value = value.values[0]
         else:
-            found = self.seeds(value)
-        if not found or None in found:
+            numbers = self.seeds(value)
+        if not numbers or None in numbers:
             return None
-        if isinstance(found[0], list):
-            low, high = found[0][1:3]
+        if isinstance(numbers[0], list):
+            low, high = numbers[0][1:3]
             return None if low is None else (low * value.scale, high * value.scale)
-        if len(found) < 2:
+        if len(numbers) < 2:
             return None
-        low, high = np.percentile(found, (5, 95))
+        low, high = np.percentile(numbers, (5, 95))
         return float(low) * value.scale, float(high) * value.scale
 
     def curve(self, value: Value) -> tuple[list[Any], list[Any]] | None:
         """Return x and y of a measure that is a curve, y in the printed unit."""
-        found = self.seeds(value)
-        if not found or found[0] is None:
+        curves = self.seeds(value)
+        if not curves or curves[0] is None:
             return None
-        x, y = found[0]
-        return x, [None if one is None else one * value.scale for one in y]
+        x, y = curves[0]
+        return x, [None if number is None else number * value.scale for number in y]

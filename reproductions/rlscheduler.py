@@ -99,12 +99,12 @@ def _networks(quick: bool) -> Content:
 
 def _competitors(log: Log, quick: bool) -> dict[str, str]:
     """Return all that play, by the names of their rows."""
-    found = {name: name for name in CLASSICAL} | AGENTS
+    competitors = {name: name for name in CLASSICAL} | AGENTS
     for sampled, how in ((False, "largest"), (True, "sampled")):
         for backfill, where in (("theirs", "their simulator"), ("easy", "correct EASY")):
             if not quick:
-                found[f"network †, {how}, {where}"] = _network(log, sampled, backfill)
-    return found
+                competitors[f"network †, {how}, {where}"] = _network(log, sampled, backfill)
+    return competitors
 
 
 def _table(quick: bool) -> Content:

@@ -76,13 +76,24 @@ def run(
     missing = take_shard(planned.missing, shard)
     rows = dict(planned.rows)
     # A row that is made again keeps the measures that other items wanted.
-    others = read_rows(folder, {one: set() for one in missing})
-    known = MEASURES.keys() | WORKLOAD_MEASURES.keys()
+    earlier_rows = read_rows(folder, {missing_run: set() for missing_run in missing})
+    measure_names = MEASURES.keys() | WORKLOAD_MEASURES.keys()
     tasks = []
-    for one in missing:
-        kept = others[one]["values"].keys() & known if one in others else set()
-        tasks.append((one, tuple(sorted(planned.wanted[one] | kept))))
-    policies = sorted({name for one in missing for name in (one.policy, one.reference) if name})
+    for missing_run in missing:
+        kept = (
+            earlier_rows[missing_run]["values"].keys() & measure_names
+            if missing_run in earlier_rows
+            else set()
+        )
+        tasks.append((missing_run, tuple(sorted(planned.wanted[missing_run] | kept))))
+    policies = sorted(
+        {
+            name
+            for missing_run in missing
+            for name in (missing_run.policy, missing_run.reference)
+            if name
+        }
+    )
     named = dict.fromkeys(run.workload for run in missing)
     logs: list[NamedWorkload] = [(name, {}) for name in named if name not in EXAMPLES]
     with closing(
@@ -117,8 +128,8 @@ def make_row(run: Run, measures: tuple[str, ...]) -> Row:
             trace = transformed(base, **steps, seed=seed)
         schedules = [simulate(trace, name, seed) for name in named]
         for name in measures:
-            found = MEASURES[name](*schedules) if schedules else WORKLOAD_MEASURES[name](trace)
-            values[name].append(_plain(found))
+            value = MEASURES[name](*schedules) if schedules else WORKLOAD_MEASURES[name](trace)
+            values[name].append(_plain(value))
     return {
         "schema": SCHEMA,
         "run": run_dict(run),
@@ -216,7 +227,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     if isinstance(value, int | np.integer | np.bool_):
         return int(value)
     if isinstance(value, float | np.floating):

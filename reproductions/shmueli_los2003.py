@@ -158,7 +158,9 @@ def _figure_b(log: Log, quick: bool) -> Content:
 def _easy_and_los(
     log: Log, measure: str, loads: Sequence[float], quick: bool
 ) -> tuple[list[Value], list[Value]]:
-    easy, los = ([at(log, one, measure, load, quick) for load in loads] for one in ("easy", "los"))
+    easy, los = (
+        [at(log, policy, measure, load, quick) for load in loads] for policy in ("easy", "los")
+    )
     return easy, los
 
 
@@ -235,8 +237,8 @@ def _lookahead(measure: str, y: str, quick: bool) -> Content:
             for name, policy in policies.items()
         }
         lines = [
-            Line(name, one, loads, style="--" if name == "EASY" else "-")
-            for name, one in values.items()
+            Line(name, points, loads, style="--" if name == "EASY" else "-")
+            for name, points in values.items()
         ]
         panels.append(Panel(log.label, "offered load", y, lines))
         for i, load in enumerate(loads):
@@ -279,12 +281,15 @@ def _queue_over_time(log: Log, quick: bool) -> Content:
     for load in LOADS[log.label][-2:]:
         for name, policy in (("LOS", "los"), ("LOS, max-slowdown", "los-max-slowdown")):
             lines = [
-                curve(label, at(log, one, "queue", load, quick))
-                for label, one in (("EASY", "easy"), (name, policy))
+                curve(label, at(log, drawn_policy, "queue", load, quick))
+                for label, drawn_policy in (("EASY", "easy"), (name, policy))
             ]
             panels.append(Panel(f"{_where(log, load)}: {name}", "days", "queue", lines))
-            easy, own = (at(log, one, "queue-length", load, quick) for one in ("easy", policy))
-            shorter.append(Comparison(f"{name}, load {load:g}", own, easy, log))
+            easy, lookahead = (
+                at(log, drawn_policy, "queue-length", load, quick)
+                for drawn_policy in ("easy", policy)
+            )
+            shorter.append(Comparison(f"{name}, load {load:g}", lookahead, easy, log))
     claim = Claim("LOS keeps the queue shorter, in the mean over time", shorter)
     return Content((), panels, [claim])
 

@@ -154,13 +154,13 @@ def _figure_2(quick: bool) -> Content:
     panels, comparisons = [], []
     labels = [log.label for log in LOGS]
     for measure, (name, scale) in METRICS.items():
-        one = [deterministic(log, 0, measure, quick, scale) for log in LOGS]
-        two = [deterministic(log, 2, measure, quick, scale) for log in LOGS]
-        lines = (Line("perfect", one, labels), Line("perfect X 2", two, labels))
+        perfect = [deterministic(log, 0, measure, quick, scale) for log in LOGS]
+        doubled = [deterministic(log, 2, measure, quick, scale) for log in LOGS]
+        lines = (Line("perfect", perfect, labels), Line("perfect X 2", doubled, labels))
         panels.append(Panel(f"Mean {name}", "", name, lines, "bar"))
         comparisons += [
             Comparison(f"{log.label}, {name}", b, a, log)
-            for log, a, b in zip(LOGS, one, two, strict=True)
+            for log, a, b in zip(LOGS, perfect, doubled, strict=True)
         ]
     text = "Estimates of twice the runtime are better than accurate ones"
     return Content((), panels, [Claim(text, comparisons)])
@@ -245,7 +245,7 @@ def _swaps(quick: bool) -> Content:
         log.label: [workload_value(log, f"swaps-{factor}", quick, 100) for factor in SWAP_FACTORS]
         for log in LOGS
     }
-    lines = [Line(label, found, SWAP_FACTORS) for label, found in values.items()]
+    lines = [Line(label, shares, SWAP_FACTORS) for label, shares in values.items()]
     panel = Panel("Neighbours in the wrong order", "F", "% of pairs", lines)
     grows = [
         Comparison(f"{log.label}, F = {f} and {g}", a, b, log)

@@ -69,26 +69,30 @@ def judge(paper: str, item: Item, content: Content, results: Results, quick: boo
 
     `paper` names the printed values; if `quick`, only the cells of logs without a stand-in count.
     """
-    theirs = printed(paper, item.name)
+    printed_values = printed(paper, item.name)
     cells = tuple(
-        _judge_cell(item, cell, theirs.get((cell.row, cell.column)), results, quick)
+        _judge_cell(item, cell, printed_values.get((cell.row, cell.column)), results, quick)
         for cell in content.cells
     )
     return ItemVerdict(
         cells,
         _count(
-            (f"{one.cell.row}, {one.cell.column}", one.near, _counts(one.cell.log, quick))
-            for one in cells
-            if one.theirs is not None and one.ours is not None
+            (
+                f"{cell_verdict.cell.row}, {cell_verdict.cell.column}",
+                cell_verdict.near,
+                _counts(cell_verdict.cell.log, quick),
+            )
+            for cell_verdict in cells
+            if cell_verdict.theirs is not None and cell_verdict.ours is not None
         ),
         _order(cells, quick) if item.ordered else None,
         tuple(
             (
                 claim,
                 _count(
-                    (one.where, holds, _counts(one.log, quick))
-                    for one in claim.comparisons
-                    if (holds := compare(one, results)) is not None
+                    (comparison.where, holds, _counts(comparison.log, quick))
+                    for comparison in claim.comparisons
+                    if (holds := compare(comparison, results)) is not None
                 ),
             )
             for claim in content.claims
@@ -103,33 +107,37 @@ def _counts(log: Log, quick: bool) -> bool:
 def _judge_cell(
     item: Item, cell: Cell, theirs: Printed | None, results: Results, quick: bool
 ) -> CellVerdict:
-    ours = results.number(cell.value)
-    if theirs is None or ours is None:
-        return CellVerdict(cell, theirs, ours, None, MISSING if theirs else "")
+    value = results.number(cell.value)
+    if theirs is None or value is None:
+        return CellVerdict(cell, theirs, value, None, MISSING if theirs else "")
     ratio = None
-    if isinstance(ours, str) or isinstance(theirs.value, str):
-        near = ours == theirs.text
+    if isinstance(value, str) or isinstance(theirs.value, str):
+        near = value == theirs.text
     else:
-        ratio = ours / theirs.value if theirs.value else None
-        near = abs(ours - theirs.value) <= theirs.error * (1 + 1e-9)
+        ratio = value / theirs.value if theirs.value else None
+        near = abs(value - theirs.value) <= theirs.error * (1 + 1e-9)
         if ratio is not None and not item.exact:
             near = near or 1 / (1 + item.band) <= ratio <= 1 + item.band
     verdict = AGREES if near else DIFFERS
     if not _counts(cell.log, quick):
         verdict = NOT_COMPARABLE
-    return CellVerdict(cell, theirs, ours, ratio, verdict, near)
+    return CellVerdict(cell, theirs, value, ratio, verdict, near)
 
 
 def _order(cells: Iterable[CellVerdict], quick: bool) -> Count:
     """Count the pairs of printed values within a column that are ordered as printed."""
     columns: dict[str, list[tuple[Cell, float, float]]] = {}
-    for one in cells:
-        if one.theirs and isinstance(one.theirs.value, float) and isinstance(one.ours, float):
-            found = columns.setdefault(one.cell.column, [])
-            found.append((one.cell, one.theirs.value, one.ours))
+    for cell_verdict in cells:
+        if (
+            cell_verdict.theirs
+            and isinstance(cell_verdict.theirs.value, float)
+            and isinstance(cell_verdict.ours, float)
+        ):
+            entries = columns.setdefault(cell_verdict.cell.column, [])
+            entries.append((cell_verdict.cell, cell_verdict.theirs.value, cell_verdict.ours))
     pairs = []
-    for column, found in columns.items():
-        for (a, their_a, our_a), (b, their_b, our_b) in combinations(found, 2):
+    for column, entries in columns.items():
+        for (a, their_a, our_a), (b, their_b, our_b) in combinations(entries, 2):
             if max(their_a, their_b) > min(their_a, their_b) * (1 + DISTINCT):
                 holds = (their_a < their_b) == (our_a < our_b) and our_a != our_b
                 both = _counts(a.log, quick) and _counts(b.log, quick)
@@ -148,8 +156,10 @@ def compare(comparison: Comparison, results: Results) -> bool | None:
 
 def _count(judged: Iterable[tuple[str, bool, bool]]) -> Count:
     """Count what holds, of what is comparable and of the rest."""
-    found = list(judged)
-    own = [(where, holds) for where, holds, counts in found if counts]
-    other = [holds for _, holds, counts in found if not counts]
-    failed = tuple(where for where, holds in own if not holds)
-    return Count(len(own) - len(failed), len(own), sum(other), len(other), failed)
+    comparisons = list(judged)
+    comparable = [(where, holds) for where, holds, counts in comparisons if counts]
+    incomparable = [holds for _, holds, counts in comparisons if not counts]
+    failed = tuple(where for where, holds in comparable if not holds)
+    return Count(
+        len(comparable) - len(failed), len(comparable), sum(incomparable), len(incomparable), failed
+    )

@@ -364,19 +364,19 @@ def _by_factor(log: Log, measure: str, scale: float, quick: bool) -> Content:
 def _short_jobs(factor: int, quick: bool) -> Content:
     """Figures 9 and 10: starts of short jobs, all submitted at once."""
 
-    def one(log: Log, measure: str, factor: int) -> Value:
+    def offline_value(log: Log, measure: str, factor: int) -> Value:
         return inflated(log, "easy", measure, factor, quick, offline=True)
 
     panels = [
         Panel(f"{log.label}: jobs shorter than a minute, R = {factor}", "time (days)", "starts",
-              [curve("starts", one(log, "short-starts", factor))], "step")
+              [curve("starts", offline_value(log, "short-starts", factor))], "step")
         for log in (LNL, KTH_FOR_LNL)
     ]  # fmt: skip
     if factor == 1:
         return Content((), panels)
     early = "short-starts-early"
     sides = [
-        Comparison(log.label, one(log, early, 1), one(log, early, factor), log)
+        Comparison(log.label, offline_value(log, early, 1), offline_value(log, early, factor), log)
         for log in (LNL, KTH_FOR_LNL)
     ]
     text = "With R = 5 more of them start in the first fifth than with R = 1"
@@ -420,16 +420,16 @@ def _runtimes_of(name: str, quick: bool) -> Content:
 def _ratios(quick: bool) -> Content:
     """Figure 16: guaranteed over actual delays."""
 
-    def one(measure: str, scale: float = 1.0) -> Value:
+    def guarantee_value(measure: str, scale: float = 1.0) -> Value:
         return value_of(CTC_REAL, "conservative", measure, quick, scale=scale)
 
-    line = curve("ratio", one("guarantees"))
+    line = curve("ratio", guarantee_value("guarantees"))
     title = "CTC: guaranteed over actual delay"
     panel = Panel(title, "ratio", "% of delayed jobs", [line], "step", True)
     rows = {
-        "jobs started on arrival (%)": one("started-at-once", 100),
-        "median of guaranteed over actual delay": one("guarantees-median"),
-        "ratio that 20 % of the jobs reach": one("guarantees-80"),
+        "jobs started on arrival (%)": guarantee_value("started-at-once", 100),
+        "median of guaranteed over actual delay": guarantee_value("guarantees-median"),
+        "ratio that 20 % of the jobs reach": guarantee_value("guarantees-80"),
     }
     return Content([Cell(row, "CTC", value, CTC_REAL) for row, value in rows.items()], [panel])
 
