@@ -39,17 +39,26 @@ def heel_and_toe() -> Trace:
     """Return six jobs as in Tsafrir 2010, Figure 6: estimates are twice the runtimes."""
     runtime = [6, 4, 1, 4, 3, 2]
     return make_trace(
-        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], runtime, 2,
-        estimate=[2 * time for time in runtime], name="tsafrir-6",
-    )  # fmt: skip
+        [0, 0, 1, 1, 1, 1],
+        [1, 1, 2, 1, 1, 1],
+        runtime,
+        2,
+        estimate=[2 * time for time in runtime],
+        name="tsafrir-6",
+    )
 
 
 def log_lines() -> Trace:
     """Return the three lines of a log in Tsafrir 2010, Table 1; the first is submitted at 0."""
     return make_trace(
-        [0, 336, 5004], [2, 128, 49], [937, 6601, 64_800], 128,
-        estimate=[1800, 64_800, 64_800], user=[1013, 1013, 1237], name="tsafrir-table-1",
-    )  # fmt: skip
+        [0, 336, 5004],
+        [2, 128, 49],
+        [937, 6601, 64_800],
+        128,
+        estimate=[1800, 64_800, 64_800],
+        user=[1013, 1013, 1237],
+        name="tsafrir-table-1",
+    )
 
 
 def three_partitions() -> Trace:

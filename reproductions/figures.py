@@ -120,9 +120,14 @@ def _boxes(axes: "Axes", line: Line, results: Results) -> None:
     ran, planned = (results.seeds(line.values[0]) or [([], [])])[0]
     for _, begin, end, low, size in planned:
         axes.barh(
-            low + size / 2, end - begin, size, begin, facecolor="#F0E68C66", edgecolor=GREY,
+            low + size / 2,
+            end - begin,
+            size,
+            begin,
+            facecolor="#F0E68C66",
+            edgecolor=GREY,
             linestyle="--",
-        )  # fmt: skip
+        )
     for i, (label, begin, end, low, size) in enumerate(ran):
         colour = COLOURS[i % len(COLOURS)]
         axes.barh(low + size / 2, end - begin, size, begin, facecolor=colour, edgecolor="black")
@@ -153,7 +158,9 @@ def _bars(
     values = [(x, float(mark.value)) for x, mark in marks if mark]
     if values:
         axes.plot(
-            *zip(*values, strict=True), "_", color="black",
+            *zip(*values, strict=True),
+            "_",
+            color="black",
             markersize=40 / count / max(1, len(labels) / 4),
             label="printed" if position == 0 else None,
-        )  # fmt: skip
+        )

@@ -40,11 +40,16 @@ def _table(measure: str, quick: bool) -> Content:
 
 
 ITEMS = (
-    Item("p95", "95th percentile of bounded slowdown, runtimes of at least 60 s",
-         "docs/leaderboard.md", partial(_table, "p95-bounded-slowdown-60")),
-    Item("mean-wait", "mean wait", "docs/leaderboard.md", partial(_table, "wait"), digits=0,
-         unit="s"),
-)  # fmt: skip
+    Item(
+        "p95",
+        "95th percentile of bounded slowdown, runtimes of at least 60 s",
+        "docs/leaderboard.md",
+        partial(_table, "p95-bounded-slowdown-60"),
+    ),
+    Item(
+        "mean-wait", "mean wait", "docs/leaderboard.md", partial(_table, "wait"), digits=0, unit="s"
+    ),
+)
 
 HPCOPT = Paper(
     "hpcopt",

@@ -17,31 +17,49 @@ from reproductions.item import (
 )
 
 META09 = Log(
-    "Meta09", "METACENTRUM-2009-2(processors=806)", stand_in(128, 0.9), False,
+    "Meta09",
+    "METACENTRUM-2009-2(processors=806)",
+    stand_in(128, 0.9),
+    False,
     "99,944 jobs; the log has no estimates, so modal ones are drawn (model tsafrir), and its 14 "
     "clusters are treated as one machine",
-)  # fmt: skip
+)
 META08 = Log(
-    "Meta08", "METACENTRUM-2008", "METACENTRUM-2008", False,
+    "Meta08",
+    "METACENTRUM-2008",
+    "METACENTRUM-2008",
+    False,
     "the paper's own data of MetaCentrum; the paper does not describe it further",
-)  # fmt: skip
+)
 HPC2N = Log(
-    "HPC2N", "HPC2N-2002-2.2-cln", stand_in(240, 0.9), False,
+    "HPC2N",
+    "HPC2N-2002-2.2-cln",
+    stand_in(240, 0.9),
+    False,
     "202,871 jobs of the cleaned edition; the paper does not say which it used, and the uncleaned "
     "one has 527,371",
-)  # fmt: skip
+)
 THUNDER = Log(
-    "LLNL Thunder", "LLNL-Thunder-2007-1.1-cln", stand_in(400, 0.9), False,
+    "LLNL Thunder",
+    "LLNL-Thunder-2007-1.1-cln",
+    stand_in(400, 0.9),
+    False,
     "cleaned edition; submit times are start times, and a third of the jobs have estimates",
-)  # fmt: skip
+)
 ATLAS = Log(
-    "LLNL Atlas", "LLNL-Atlas-2006-2.1-cln", stand_in(900, 0.9), False,
+    "LLNL Atlas",
+    "LLNL-Atlas-2006-2.1-cln",
+    stand_in(900, 0.9),
+    False,
     "cleaned edition; submit times are start times",
-)  # fmt: skip
+)
 DATASTAR = Log(
-    "SDSC DataStar", "SDSC-DS-2004-2.1-cln", "SDSC-DS-2004-2.1-cln", False,
+    "SDSC DataStar",
+    "SDSC-DS-2004-2.1-cln",
+    "SDSC-DS-2004-2.1-cln",
+    False,
     "cleaned edition of the archive; the paper does not say which it used",
-)  # fmt: skip
+)
 LOGS = (META09, META08, HPC2N, THUNDER, ATLAS, DATASTAR)
 
 
@@ -69,12 +87,21 @@ def _table(measure: str, scale: float, quick: bool) -> Content:
 
 
 ITEMS = (
-    Item("table", "average wait time, and what CONS and EASY add to it", "The only table",
-         partial(_table, "wait", 1 / 60), digits=0, unit="min"),
-    Item("slowdown", "average bounded slowdown, and what CONS and EASY add to it",
-         "Text: similar results were achieved for the slowdown",
-         partial(_table, "bounded-slowdown", 1.0)),
-)  # fmt: skip
+    Item(
+        "table",
+        "average wait time, and what CONS and EASY add to it",
+        "The only table",
+        partial(_table, "wait", 1 / 60),
+        digits=0,
+        unit="min",
+    ),
+    Item(
+        "slowdown",
+        "average bounded slowdown, and what CONS and EASY add to it",
+        "Text: similar results were achieved for the slowdown",
+        partial(_table, "bounded-slowdown", 1.0),
+    ),
+)
 
 KLUSACEK_RUDOVA = Paper(
     "klusacek-rudova",

@@ -25,25 +25,37 @@ from reproductions.item import (
 from reproductions.measures import CLASSES
 
 CTC = Log(
-    "CTC", "CTC-SP2-1996-3.1-cln(processors=430)", stand_in(430), True,
+    "CTC",
+    "CTC-SP2-1996-3.1-cln(processors=430)",
+    stand_in(430),
+    True,
     "77,205 jobs of the cleaned edition; the paper has 79,302. On the 430 processors of the batch "
     "partition, see the notes: the machine has 512 nodes",
-)  # fmt: skip
+)
 KTH = Log("KTH", "KTH-SP2-1996-2", stand_in(100), True, "28,481 usable jobs of the paper's 28,487")
 PAR = Log(
-    "PAR", "SDSC-Par-1996-3.1-cln", stand_in(400), False,
+    "PAR",
+    "SDSC-Par-1996-3.1-cln",
+    stand_in(400),
+    False,
     "32,128 jobs of the cleaned edition on 400 processors; the paper has 38,723 on 416",
-)  # fmt: skip
+)
 SP2 = Log(
-    "SP2", "SDSC-SP2-1998-4.2-cln", stand_in(128), False,
+    "SP2",
+    "SDSC-SP2-1998-4.2-cln",
+    stand_in(128),
+    False,
     "54,034 jobs of the cleaned edition, which lacks 13,771 jobs of four users' bursts; the paper "
     "has 67,665",
-)  # fmt: skip
+)
 LOGS = (CTC, KTH, PAR, SP2)
 EXAMPLE = Log(
-    "30 processors", "lawson-1", "lawson-1", True,
+    "30 processors",
+    "lawson-1",
+    "lawson-1",
+    True,
     "eight jobs that move the boundaries; the figure shows no jobs",
-)  # fmt: skip
+)
 SDSC = (PAR, SP2)
 MULTIPLE, SINGLE = "multiqueue", "easy-speculative"
 OWN_PIVOT_ONLY = "reproductions.readings:own_pivot_only"

@@ -15,9 +15,15 @@ from reproductions.twenty_years import TWENTY_YEARS
 from reproductions.zotkin2000 import ZOTKIN2000
 
 _ALL = (
-    ZOTKIN2000, KLUSACEK_RUDOVA, TSAFRIR2010, LAWSON_SMIRNI2002, SHMUELI_LOS2003, TWENTY_YEARS,
-    RLSCHEDULER, HPCOPT,
-)  # fmt: skip
+    ZOTKIN2000,
+    KLUSACEK_RUDOVA,
+    TSAFRIR2010,
+    LAWSON_SMIRNI2002,
+    SHMUELI_LOS2003,
+    TWENTY_YEARS,
+    RLSCHEDULER,
+    HPCOPT,
+)
 PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _ALL})
 
 

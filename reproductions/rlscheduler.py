@@ -39,14 +39,28 @@ KILLED = (
     _log("SDSC-SP2, kill", "SDSC-SP2-1998-4.2-cln", 128, _KILLED, "kill"),
     _log("HPC2N, kill", "HPC2N-2002-2.2-cln", 240, _KILLED, "kill"),
 )
-NETWORKS = {"Lublin-1": "lublin256", "SDSC-SP2": "sdsc_sp2", "HPC2N": "hpc2n",
-            "Lublin-2": "Lublin256new"}  # fmt: skip
+NETWORKS = {
+    "Lublin-1": "lublin256",
+    "SDSC-SP2": "sdsc_sp2",
+    "HPC2N": "hpc2n",
+    "Lublin-2": "Lublin256new",
+}
 ORDERS = {"FCFS": "fcfs", "WFP3": "wfp3", "UNICEP": "unicef", "SJF": "sjf", "F1": "f1"}
 PRINTED_SDSC = 397.82
 NEAR = ("their simulator", "agent:formula ‡")  # ends of the names of rows that are near it
 BACKFILLS = {"with backfilling": "theirs", "without": "off"}
-CLASSICAL = ("easy", "easy-sjf", "easy-saf", "easy-f1", "easy-f2", "easy-wfp3", "easy-lxf",
-             "easy-unicef", "easy++", "conservative")  # fmt: skip
+CLASSICAL = (
+    "easy",
+    "easy-sjf",
+    "easy-saf",
+    "easy-f1",
+    "easy-f2",
+    "easy-wfp3",
+    "easy-lxf",
+    "easy-unicef",
+    "easy++",
+    "conservative",
+)
 AGENTS = {
     "agent:formula ‡": "agent:formula",
     "agent:trial-formula ‡ (kills and restarts jobs)": "agent:trial-formula",
@@ -133,8 +147,14 @@ def _unseen(measure: str, scale: float, quick: bool) -> Content:
                     name,
                     log.label,
                     value_of(
-                        log, policy, measure, quick, scale=scale,
-                        seeds=LONG_COPIES, shake_seconds=SHAKE, **steps,
+                        log,
+                        policy,
+                        measure,
+                        quick,
+                        scale=scale,
+                        seeds=LONG_COPIES,
+                        shake_seconds=SHAKE,
+                        **steps,
                     ),
                     log,
                 )
@@ -143,7 +163,7 @@ def _unseen(measure: str, scale: float, quick: bool) -> Content:
                 if policy not in SLOW
             ]
         )
-    )  # fmt: skip
+    )
 
 
 SLOW = ("conservative",)

@@ -28,15 +28,21 @@ from reproductions.measures import JOB_COLUMNS
 FOUR = Log("four jobs", "thesis-1.1", "thesis-1.1", True, "the paper's own example")
 FIVE = Log("five jobs", "thesis-3", "thesis-3", True, "the paper's own example")
 CTC = Log(
-    "CTC", "CTC-SP2-1996-3.1-cln(processors=512)", stand_in(512), True,
+    "CTC",
+    "CTC-SP2-1996-3.1-cln(processors=512)",
+    stand_in(512),
+    True,
     "77,205 jobs of the cleaned edition; the thesis has 79,302. On 512 processors, as in the "
     "thesis",
-)  # fmt: skip
+)
 SDSC = Log(
-    "SDSC", "SDSC-SP2-1998-4.2-cln", stand_in(128), False,
+    "SDSC",
+    "SDSC-SP2-1998-4.2-cln",
+    stand_in(128),
+    False,
     "54,034 jobs of the cleaned edition, which lacks 13,771 jobs of four users' bursts; the thesis "
     "has 67,667",
-)  # fmt: skip
+)
 KTH = Log("KTH", "KTH-SP2-1996-2", stand_in(100), True, "28,481 usable jobs of the thesis' 28,490")
 LOGS = (CTC, SDSC, KTH)
 LOADS = {  # section 4.2: where the logs are not saturated
@@ -97,11 +103,15 @@ def _table_3_8(quick: bool) -> Content:
 def _queue_table(log: Log, prefix: str, jobs: Sequence[int], quick: bool) -> list[Cell]:
     """Return size and estimated runtime of waiting jobs, as a figure lists them."""
     return [
-        Cell(f"{prefix} {job if log is FIVE else job + 1}", column,
-             workload_value(log, f"job-{job}-{field}", quick), log)
+        Cell(
+            f"{prefix} {job if log is FIVE else job + 1}",
+            column,
+            workload_value(log, f"job-{job}-{field}", quick),
+            log,
+        )
         for job in jobs
         for column, field in (("size", "size"), ("time", "estimate"))
-    ]  # fmt: skip
+    ]
 
 
 def _boxes(title: str, log: Log, policy: str, measure: str, quick: bool) -> Panel:

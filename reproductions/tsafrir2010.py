@@ -27,20 +27,29 @@ from reproductions.item import (
 from reproductions.measures import SWAP_FACTORS
 
 CTC = Log(
-    "CTC", "CTC-SP2-1996-3.1-cln(processors=512)", stand_in(512), True,
+    "CTC",
+    "CTC-SP2-1996-3.1-cln(processors=512)",
+    stand_in(512),
+    True,
     "77,205 usable of 77,222 jobs, as many as the paper has; on 512 processors, as in its Table 2",
-)  # fmt: skip
+)
 KTH = Log(
     "KTH", "KTH-SP2-1996-2", stand_in(100), True, "28,481 jobs of the 28,490 that the paper has"
 )
 SDSC = Log(
-    "SDSC", "SDSC-SP2-1998-4.2-cln", stand_in(128), True,
+    "SDSC",
+    "SDSC-SP2-1998-4.2-cln",
+    stand_in(128),
+    True,
     "54,034 usable jobs of 59,715, where the paper has 59,725; 5,671 never ran",
-)  # fmt: skip
+)
 BLUE = Log(
-    "BLUE", "SDSC-BLUE-2000-4.2-cln", stand_in(1152, 0.7), True,
+    "BLUE",
+    "SDSC-BLUE-2000-4.2-cln",
+    stand_in(1152, 0.7),
+    True,
     "232,536 usable jobs of 243,306, where the paper has 243,314",
-)  # fmt: skip
+)
 LOGS = (CTC, KTH, SDSC, BLUE)
 LINES = Log("three lines", "tsafrir-table-1", "tsafrir-table-1", True, "the paper's own example")
 HOLE = Log("a hole of 2", "tsafrir-1-2", "tsafrir-1-2", True, "four jobs as in the text")
@@ -107,9 +116,11 @@ def _figure_1(quick: bool) -> Content:
         Cell(f"start of job {job}", label, _start(log, policy, job, quick), log)
         for job in (3, 4)
         for label, log, policy in (
-            ("FCFS", HOLE, "fcfs"), ("EASY", HOLE, "easy"), ("EASY, job 4 longer", LONGER, "easy"),
+            ("FCFS", HOLE, "fcfs"),
+            ("EASY", HOLE, "easy"),
+            ("EASY, job 4 longer", LONGER, "easy"),
         )
-    ]  # fmt: skip
+    ]
     at = by_place(cells)
     earlier = [
         Comparison("length 2", at["start of job 4", "EASY"], at["start of job 4", "FCFS"], HOLE)
@@ -132,8 +143,9 @@ def _figure_6(quick: bool) -> Content:
         "stolen from job 3": value_of(HEEL, "easy", "stolen-from-head", quick),
     }
     panel = _boxes("Runtimes, and estimates of twice as much (dashed)", HEEL, "easy", quick)
-    return Content([Cell(row, "time", value, HEEL) for row, value in values.items()], [panel],
-                   per_row=1)  # fmt: skip
+    return Content(
+        [Cell(row, "time", value, HEEL) for row, value in values.items()], [panel], per_row=1
+    )
 
 
 def _table_2(quick: bool) -> Content:
@@ -205,9 +217,12 @@ def _figure_4(quick: bool) -> Content:
         Claim("Performance first improves: the lowest mean is below f = 0", drops),
         Claim("But for CTC it then worsens, by over 2 % up to f = 10 (V shape)", rises),
         Claim("CTC stays within 2 % of its lowest mean (L shape)", flat),
-        Claim("Over all f the deterministic model is below the mean of the random one, "
-              "as it follows its best case", best),
-    ]  # fmt: skip
+        Claim(
+            "Over all f the deterministic model is below the mean of the random one, "
+            "as it follows its best case",
+            best,
+        ),
+    ]
     return Content((), _sensitivity(quick, SEEDS), claims, per_row=4)
 
 
@@ -262,11 +277,15 @@ def _figure_5(quick: bool) -> Content:
         Line(log.label, [_drawn(log, f, "backfilled", quick) for f in steps], steps) for log in LOGS
     ]
     monotone = [
-        Comparison(f"{log.label}, f = {a:g} and {b:g}", _drawn(log, a, "backfilled", quick),
-                   _drawn(log, b, "backfilled", quick), log)
+        Comparison(
+            f"{log.label}, f = {a:g} and {b:g}",
+            _drawn(log, a, "backfilled", quick),
+            _drawn(log, b, "backfilled", quick),
+            log,
+        )
         for log in LOGS
         for a, b in pairwise((0.0, 1.0, 2.0, 4.0, 7.0, 10.0))
-    ]  # fmt: skip
+    ]
     panel = Panel("Backfilled jobs", "f", "% of jobs", lines)
     return Content((), [panel], [Claim("The percentage increases with f", monotone)])
 
@@ -319,11 +338,16 @@ def _section_4(quick: bool) -> Content:
         values = {"perfect": accurate, "perfect X 2": twice, "users' estimates": users}
         modal = {
             f"modal, {share:.0%} at the maximum": value_of(
-                log, "easy", measure, quick, seeds=3 if quick else 20,
-                estimates="tsafrir", emax_share=share,
+                log,
+                "easy",
+                measure,
+                quick,
+                seeds=3 if quick else 20,
+                estimates="tsafrir",
+                emax_share=share,
             )
             for share in SHARES
-        }  # fmt: skip
+        }
         cells += [Cell(row, log.label, value, log) for row, value in (values | modal).items()]
         _, quarter, _, most = modal.values()
         worse.append(Comparison(log.label, accurate, users, log))

@@ -125,9 +125,14 @@ _LEGEND = (
 )
 
 ITEMS = (
-    Item("conclusions", "which conclusions survive on which log", "All five papers", _table,
-         legend=_LEGEND),
-)  # fmt: skip
+    Item(
+        "conclusions",
+        "which conclusions survive on which log",
+        "All five papers",
+        _table,
+        legend=_LEGEND,
+    ),
+)
 
 TWENTY_YEARS = Paper(
     "twenty-years",

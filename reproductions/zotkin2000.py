@@ -26,25 +26,37 @@ from reproductions.item import (
 )
 
 KTH = Log(
-    "KTH", "KTH-SP2-1996-2(overrun=extend)", stand_in(100), True,
+    "KTH",
+    "KTH-SP2-1996-2(overrun=extend)",
+    stand_in(100),
+    True,
     "28,481 jobs of the uncleaned edition; the paper has 28,456. Runtimes are those recorded, not "
     "cut at the log's estimates, which the paper did not have",
-)  # fmt: skip
+)
 LNL = Log(
-    "LNL", "LLNL-T3D-1996-2", "LLNL-T3D-1996-2", True,
+    "LNL",
+    "LLNL-T3D-1996-2",
+    "LLNL-T3D-1996-2",
+    True,
     "the archive's edition has 22,779 jobs; the paper has 22,076",
-)  # fmt: skip
+)
 SUD = Log("SUD", "sud", "sud(jobs=1500)", False, "ours: sizes and arrivals were not published")
 CTC = Log(
-    "CTC", "CTC-SP2-1996-3.1-cln(processors=430, overrun=extend)", stand_in(430), True,
+    "CTC",
+    "CTC-SP2-1996-3.1-cln(processors=430, overrun=extend)",
+    stand_in(430),
+    True,
     "77,205 jobs of the cleaned edition; the paper has 79,302, with a burst of one user's jobs "
     "that cleaning removes. On 430 processors, as in the paper. Estimates are derived from the "
     "runtimes recorded",
-)  # fmt: skip
+)
 CTC_REAL = Log(
-    "CTC, real estimates", "CTC-SP2-1996-3.1-cln(processors=430)", stand_in(430), True,
+    "CTC, real estimates",
+    "CTC-SP2-1996-3.1-cln(processors=430)",
+    stand_in(430),
+    True,
     "the same with the users' estimates; jobs are killed at them",
-)  # fmt: skip
+)
 KTH_FOR_LNL = KTH._replace(label="KTH in place of LNL", comparable=False)
 LOGS = (KTH, LNL, SUD)
 REAL = (KTH, LNL)
@@ -108,24 +120,36 @@ def _methods(measure: str, scale: float, offline: bool, quick: bool) -> Content:
                 cells.append(Cell(f"R = {factor}", column, value, log))
     at = by_place(cells)
     helped = [
-        Comparison(f"{log.label}, R = {factor}", at[f"R = {factor}", f"{log.label} dtm"],
-                   at["R = 1", f"{log.label} dtm"], log)
+        Comparison(
+            f"{log.label}, R = {factor}",
+            at[f"R = {factor}", f"{log.label} dtm"],
+            at["R = 1", f"{log.label} dtm"],
+            log,
+        )
         for log in REAL
         for factor in FACTORS[1:]
-    ]  # fmt: skip
+    ]
     claims = [Claim("In the real traces, multiples of the runtime are better than it", helped)]
     if offline:
         halved = [
-            Comparison(log.label, at["R = 5", f"{log.label} {way}"]._replace(scale=2 * scale),
-                       at["R = 1", f"{log.label} {way}"], log)
+            Comparison(
+                log.label,
+                at["R = 5", f"{log.label} {way}"]._replace(scale=2 * scale),
+                at["R = 1", f"{log.label} {way}"],
+                log,
+            )
             for log in REAL
             for way in ("dtm", "rnd")
-        ]  # fmt: skip
+        ]
         limited = [
-            Comparison("SUD", at["R = 1", "SUD dtm"]._replace(scale=0.5 * scale),
-                       at[f"R = {factor}", "SUD dtm"], SUD)
+            Comparison(
+                "SUD",
+                at["R = 1", "SUD dtm"]._replace(scale=0.5 * scale),
+                at[f"R = {factor}", "SUD dtm"],
+                SUD,
+            )
             for factor in FACTORS[1:]
-        ]  # fmt: skip
+        ]
         claims.append(Claim("Off-line, R = 5 more than halves what R = 1 has", halved))
         claims.append(Claim("On SUD the improvement is limited, to less than half", limited))
     return Content(by_row(cells), claims=claims)
@@ -225,16 +249,23 @@ def _randomized(quick: bool) -> Content:
                     for k in (5, 15)
                 ]
     chain = [
-        Comparison(f"{low} and {high}", at[f"{low}-real", "CTC B-SD"],
-                   at[f"{high}-real", "CTC B-SD"], CTC_REAL)
+        Comparison(
+            f"{low} and {high}",
+            at[f"{low}-real", "CTC B-SD"],
+            at[f"{high}-real", "CTC B-SD"],
+            CTC_REAL,
+        )
         for low, high in pairwise(("RLBF", "RBF", "LSBF", "BF"))
-    ]  # fmt: skip
+    ]
     claims = [
         Claim("With exact estimates all orders make the same schedule", equal),
         Claim("With multiples, every order is better than that of arrival", better),
-        Claim("With real estimates randomization is better than sorting by length, "
-              "and the combination is best", chain),
-    ]  # fmt: skip
+        Claim(
+            "With real estimates randomization is better than sorting by length, "
+            "and the combination is best",
+            chain,
+        ),
+    ]
     return Content(cells, claims=claims)
 
 
@@ -255,10 +286,11 @@ def _guarantees(measure: str, quick: bool) -> Content:
         for name in names[1:]
     ]
     best = [
-        Comparison(f"below {name}", at["Combination", "No-guarantees"],
-                   at[name, "No-guarantees"], CTC_REAL)
+        Comparison(
+            f"below {name}", at["Combination", "No-guarantees"], at[name, "No-guarantees"], CTC_REAL
+        )
         for name in names[:3]
-    ]  # fmt: skip
+    ]
     claims = [
         Claim("Sorted queues are better without guarantees", better),
         Claim("Without guarantees the combination is best", best),
@@ -368,10 +400,15 @@ def _short_jobs(factor: int, quick: bool) -> Content:
         return inflated(log, "easy", measure, factor, quick, offline=True)
 
     panels = [
-        Panel(f"{log.label}: jobs shorter than a minute, R = {factor}", "time (days)", "starts",
-              [curve("starts", offline_value(log, "short-starts", factor))], "step")
+        Panel(
+            f"{log.label}: jobs shorter than a minute, R = {factor}",
+            "time (days)",
+            "starts",
+            [curve("starts", offline_value(log, "short-starts", factor))],
+            "step",
+        )
         for log in (LNL, KTH_FOR_LNL)
-    ]  # fmt: skip
+    ]
     if factor == 1:
         return Content((), panels)
     early = "short-starts-early"
