@@ -3,7 +3,7 @@
 import pytest
 
 pytest.importorskip("sb3_contrib")
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.compiled]
 
 from bfenv.agents.card import read_card  # noqa: E402
 from bfenv.train_sb3 import Args, read_args, score, train  # noqa: E402

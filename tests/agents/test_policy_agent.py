@@ -83,6 +83,7 @@ def test_window():
         assert env.cluster.start[3] == begins
 
 
+@pytest.mark.compiled
 def test_overload():
     """With the default window EASY loses little on an overloaded trace."""
     trace = bfenv.load_workload("lublin:procs=64,jobs=2000,load=1.3,seed=1")

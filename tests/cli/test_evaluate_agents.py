@@ -51,6 +51,7 @@ def test_rows(run):
     assert len(list(csv.DictReader(io.StringIO(out)))) == len(rows)
 
 
+@pytest.mark.compiled
 def test_table(run):
     """There is a table of episodes, and of the long one on request, with explained marks."""
     arguments = ("-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2, "--long")

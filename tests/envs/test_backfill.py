@@ -77,6 +77,7 @@ def test_illegal_action():
     assert (two[4]["illegal_action"], two[4]["illegal_actions"]) == (False, 0)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("action", [-1, 8])
 def test_unmasked_agents_end(action):
     """An agent that only acts illegally, or only passes, ends its episode, and pays for it."""

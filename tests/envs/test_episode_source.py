@@ -107,6 +107,7 @@ def test_training():
     assert BackfillEnv("lublin").batch.source.traces == [bfenv.load_workload("lublin")]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("policy", ["fcfs", "easy"])
 def test_replay_lublin(policy):
     """A policy driven through `step` makes the schedule of `simulate`."""

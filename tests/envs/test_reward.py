@@ -48,6 +48,7 @@ def test_log_ratio():
             assert ratio == pytest.approx(1)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("reward", ["penalized", "penalized_product"])
 @pytest.mark.parametrize("policy", ["easy", "easy-saf"])
 def test_penalized(policy, reward):
