@@ -328,6 +328,7 @@ def draw_curves(points: Sequence[Point], path: Path) -> None:
     ticks = [0.25, 0.5, 1, 2, 4]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
