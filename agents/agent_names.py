@@ -1,8 +1,8 @@
 """Agents by name ("random", "easy", "module:object", a saved model's path), opened for use.
 
-The name of a policy is that of the policy as an agent, see `PolicyAgent`.
+A policy's name also names the policy as an agent, see `PolicyAgent`.
 
-A path that ends in .json is that of an exported network, which opens without running code.
+A path that ends in .json names an exported network. It is opened without running code.
 """
 
 import inspect

@@ -83,7 +83,7 @@ def learning_points(
         seeds: How many seeds of each.
         steps: Actions of a training; evolution has GENERATIONS instead.
         reward: Of those in PLAIN, see `bfenv.envs.reward`.
-        workload: To train and score on; None for that of the environment.
+        workload: To train and score on; by default the environment's own.
         episodes: Test episodes of a score.
         jobs: Trainings at the same time.
     """

@@ -27,7 +27,7 @@ class Args:
     """What `python -m bfenv.train_sb3 --NAME VALUE` can change."""
 
     out: Annotated[str, "folder of model.zip and, with ScorerPolicy, of model.json"] = "runs/sb3"
-    workload: Annotated[str, "to train and score on; the default is that of the environment"] = ""
+    workload: Annotated[str, "to train and score on; if empty, the environment's own"] = ""
     seed: Annotated[int, "of networks, actions and episodes"] = 0
     steps: Annotated[int, "actions, over all environments together"] = 524_288
     policy: Annotated[str, "scorer or ranker (ScorerPolicy), or MultiInputPolicy"] = "scorer"
@@ -103,7 +103,7 @@ def score(path: Path, args: Args) -> Table:
 
 
 def read_args(words: list[str] | None = None) -> Args:
-    """Read arguments, by default those of the command line."""
+    """Read arguments; without `words`, from the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m bfenv.train_sb3",
         description="Train MaskablePPO on Backfill-v0, and score it on unseen jobs.",

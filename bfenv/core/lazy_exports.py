@@ -17,6 +17,7 @@ def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     """Return `__getattr__` and `__dir__` of a room whose `exports` imports its public names."""
 
     def get(name: str) -> Any:
+        """Import a public name when it is asked for first."""
         if (module := sys.modules.get(f"{room}.{name}")) is not None:
             return module  # which is being imported, so that it is no attribute yet
         exports = import_module(f"{room}.exports")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 MOST_NAMES = 12  # that a message lists
 LIKENESS = 0.7  # ratio of difflib from which a name is suggested instead of another
+ALMOST = 0.8  # likeness of the beginning of a name
 LONGEST = 60  # characters of a value that a message shows
 
 
@@ -52,6 +53,10 @@ def suggest(name: str, names: Iterable[str]) -> str:
         bare = {_bare(candidate): candidate for candidate in names}
         alike = difflib.get_close_matches(_bare(name), bare, cutoff=LIKENESS)
         near = [bare[match] for match in alike]
+    if name and not near:  # the ends of long names, such as versions of logs, may be left out
+        begins = [candidate[: len(name)] for candidate in names]
+        alike = difflib.get_close_matches(name, begins, n=1, cutoff=ALMOST)
+        near = [full for full, begin in zip(names, begins, strict=True) if begin in alike][:3]
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

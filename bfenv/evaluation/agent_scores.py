@@ -170,7 +170,7 @@ def best_without_starving(rows: Sequence[Row]) -> Row | None:
 
 
 def without_candidates(rows: Sequence[Row], candidates: Sequence[str]) -> list[Row]:
-    """Leave out the rows of candidates, except that of the best policy without starving.
+    """Leave out the rows of candidates, unless the candidate is the best that starves no job.
 
     Args:
         rows: Of one case of episodes.

@@ -65,7 +65,7 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
 
     Raises:
         UnknownNameError: If nothing has the name; the message suggests similar names.
-        FileNotFoundError: If there is no file at the path.
+        FileNotFoundError: If the file does not exist.
         WorkloadError: If the workload has no such option, a value is out of range, or the file
             cannot be read.
 

@@ -238,7 +238,7 @@ def with_bursts(trace: Trace, burst: float, period: int = DAY) -> Trace:
     start times move with the submit times; outages stay.
 
     Args:
-        burst: Length of the period over that of the burst, from 1, which changes nothing.
+        burst: How many times as long as the burst the period is; 1 changes nothing.
         period: Time from the begin of one burst to the next, in seconds from the first submission.
 
     Raises:

@@ -49,3 +49,18 @@ def test_points(tmp_path):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(BfenvError, match=r"other\.csv"):
         learn.read_points(tmp_path / "other.csv")
+
+
+def test_training():
+    """A curve has a point before the training, later ones, and one at its end, all of one run."""
+    (curve,) = learn.learning_points(
+        ["A2C"], 1, 160, episodes=2, workload="lublin:jobs=3000,procs=32"
+    )
+    steps = sorted({point.steps for point in curve})
+    assert steps[0] == 0 and steps[-1] == 160 and len(steps) > 2
+    assert {(point.learner, point.seed) for point in curve} == {("A2C", 0)}
+    assert {point.episode for point in curve} == {0, 1}
+    untrained, trained = (
+        [point.measure for point in curve if point.steps == count] for count in (0, 160)
+    )
+    assert untrained != trained

@@ -46,6 +46,7 @@ def test_pickle(error):
         ("esay", ["fcfs", "easy"], "did you mean easy?"),
         ("shrt", ["agent:short", "easy"], "did you mean agent:short?"),
         ("agent:shrt", ["easy", "short"], "did you mean short?"),
+        ("KTH-SP9", ["CTC-SP2-1996", "KTH-SP2-1996"], "did you mean KTH-SP2-1996?"),
         ("zzz", ["fcfs", "easy"], "known: easy, fcfs"),
         ("zzz", map(str, range(20)), "and 8 more"),
         ("", {"b": 1, "a": 2}, "known: a, b"),

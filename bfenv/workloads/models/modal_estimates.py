@@ -132,7 +132,7 @@ def number_of_values(jobs: int) -> int:
 def head_values(emax: int, count: int = HEAD) -> np.ndarray:
     """List the popular values, (count,) int64 seconds: emax first, the others ascending.
 
-    There are at least HEAD. Raises WorkloadError if emax is too short for so many.
+    The list has `count` values. Raises WorkloadError if emax is too short for that many.
     """
     values = {emax, *(v for v in JOINT_VALUES if v < emax)}
     for step in STEPS:
