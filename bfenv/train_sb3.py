@@ -91,9 +91,9 @@ def score(path: Path, args: Args) -> Table:
         path, args.workload or None, episodes=args.episodes, trust=True, window=args.window
     )
     table = Table(title=f"{args.episodes} test episodes")
-    columns = ("policy", "penalized slowdown", "slowdown / EASY's", "longest wait / EASY's")
-    for column in columns:
-        table.add_column(column, justify="left" if column == "policy" else "right")
+    table.add_column("policy", no_wrap=True)
+    for column in ("penalized slowdown", "slowdown / EASY's", "longest wait / EASY's"):
+        table.add_column(column, justify="right")
     for row in sorted(rows, key=lambda row: row.metrics["penalized_slowdown"] or 0.0):
         metrics: Any = row.metrics
         names = "penalized_slowdown", "slowdown_ratio", "longest_wait_ratio"
