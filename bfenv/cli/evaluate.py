@@ -141,35 +141,35 @@ def evaluate(
         traces = {name: name and load_workload(name, **options) for name in agents_of}
         for name, group in agents_of.items():
             errors += _on_episodes(
-                traces[name] or None,
-                options,
-                group,
-                [*(policy or []), *players],
-                bool(policy),
-                episodes or EPISODES,
-                long,
-                split or SPLIT,
-                tau,
-                trust,
-                workers,
-                format,
+                trace=traces[name] or None,
+                options=options,
+                agents=group,
+                given=[*(policy or []), *players],
+                has_policies=bool(policy),
+                count=episodes or EPISODES,
+                long=long,
+                split=split or SPLIT,
+                tau=tau,
+                trust=trust,
+                workers=workers,
+                format=format,
             )
     else:
         _refuse({"--trust": trust}, "without --agent")
         _refuse({"--metric": bool(metric) and len(workload or ()) > 1}, "with several workloads")
         errors += _on_traces(
-            workload or [WORKLOAD],
-            policy or [],
-            players,
-            bool(player),
-            load,
-            seeds,
-            split,
-            metric or [],
-            tau,
-            shard,
-            workers,
-            format,
+            workloads=workload or [WORKLOAD],
+            policies_given=policy or [],
+            players=players,
+            has_players=bool(player),  # also if none of them could be started
+            load=load,
+            seeds=seeds,
+            split=split,
+            metrics=metric or [],
+            tau=tau,
+            shard=shard,
+            workers=workers,
+            format=format,
         )
     if errors:
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
@@ -177,6 +177,7 @@ def evaluate(
 
 
 def _on_traces(
+    *,
     workloads: Sequence[str],
     policies_given: Sequence[str],
     players: "Sequence[Policy]",
@@ -257,6 +258,7 @@ def _show_traces(
 
 
 def _on_episodes(
+    *,
     trace: "Trace | None",
     options: dict[str, Any],
     agents: Sequence[str],
@@ -297,10 +299,8 @@ def _on_episodes(
         candidates = compatible_policies(scores.CANDIDATES, cases)
     elif agents:
         given = [*_compatible([REFERENCE], cases), *given]
-    policies = {
-        find_competitor(policy).name: find_competitor(policy) for policy in (*given, *candidates)
-    }
-    competitors += policies.values()
+    policies = map(find_competitor, (*given, *candidates))
+    competitors += {policy.name: policy for policy in policies}.values()
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(competitors, cases, watch=watch, **workers)
     errors = [row.failure for row in rows if not row.ok]
