@@ -29,7 +29,7 @@ LIBRARIES = tuple(
     os.path.join(folder, "")
     for folder in {os.path.dirname(os.__file__), *map(sysconfig.get_path, ("stdlib", "platstdlib"))}
 )
-INSTALLED = {"site-packages", "dist-packages"}
+INSTALLED = {"site-packages", "dist-packages"}  # folders of what pip has installed
 PROCESS_START = time.time()
 
 
@@ -62,7 +62,7 @@ def _closure(module: str, file: str, memo_folder: Path) -> Iterator[tuple[str, s
     todo = [(module, file)]
     while todo:
         name, path = todo.pop()
-        files[path] = memo.get(path, file_stamp(path)) or _parsed(path)
+        files[path] = memo.get(path, file_stamp(path)) or digest_and_imports(path)
         digest, imports = files[path]
         yield name, path, digest
         package = _package(name, path)
@@ -115,8 +115,11 @@ def _spec(module: str) -> Any:
     return None
 
 
-def _parsed(path: str) -> tuple[str, list[str]]:
-    """Digest of a file's syntax tree, and the modules it imports; of no Python, of its bytes."""
+def digest_and_imports(path: str) -> tuple[str, list[str]]:
+    """Return the digest of a file's syntax tree, and the modules that it imports.
+
+    Relative imports keep their dots. A file that is no Python has the digest of its bytes.
+    """
     source = Path(path).read_bytes()
     try:
         tree = ast.parse(source if path.endswith(".py") else "?")

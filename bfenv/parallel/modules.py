@@ -1,6 +1,5 @@
 """Modules of the user, such as one with a policy, in an archive for workers on other machines."""
 
-import ast
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -12,10 +11,9 @@ from typing import Any
 from bfenv.core.competitor import PolicyCompetitor
 from bfenv.core.distributions import is_own, offers
 from bfenv.core.errors import BfenvError
+from bfenv.core.kernel_sources import INSTALLED, digest_and_imports
 from bfenv.core.names import parse_name, split_object_name
 from bfenv.core.policy import Policy
-
-INSTALLED = {"site-packages", "dist-packages"}  # folders whose packages workers install themselves
 
 
 def archive_of(competitors: Iterable[Any]) -> bytes:
@@ -32,11 +30,12 @@ def archive_of(competitors: Iterable[Any]) -> bytes:
     pending = [root for root in roots if root.is_file()]
     while pending:
         importing = pending.pop()
-        for name in _imports_of(importing):
+        for name in digest_and_imports(str(importing))[1]:
             root = _root_of(name)
             if root is not None and root.parent == importing.parent and root not in roots:
                 roots[root] = None
-                pending += [root] * root.is_file()
+                if root.is_file():
+                    pending.append(root)
     if not roots:
         return b""
     content = BytesIO()
@@ -82,19 +81,6 @@ def _modules_of(competitor: Any) -> Iterator[str]:
     else:
         yield type(competitor).__module__
         yield from _modules_of(getattr(competitor, "name", ""))
-
-
-def _imports_of(file: Path) -> Iterator[str]:
-    """Yield the names of the modules that a file imports, without running it."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):  # it fails where it is imported, with a better message
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
 
 
 def _root_of(module: str) -> Path | None:
