@@ -229,8 +229,17 @@ class _Compiler(Compiler):
         return pipelines
 
 
+class _CompilerOfInlined(_Compiler):
+    """The compiler of a kernel that kernels call."""
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, *rest)
+        self.state.library = _Inlined(target_context.codegen(), "kernel")
+        self.state.library.enable_object_caching()
+
+
 def _kind_of(arguments: tuple[Any, ...]) -> bytes | None:
-    """Return what tells the types of arguments apart in a fiftieth of the time of finding them.
+    """Return what distinguishes the types of arguments, in a fiftieth of the time of finding them.
 
     None where numba does not know it, as of a random generator.
     """
@@ -239,15 +248,6 @@ def _kind_of(arguments: tuple[Any, ...]) -> bytes | None:
     except NotImplementedError:
         return None
     return kind
-
-
-class _CompilerOfInlined(_Compiler):
-    """The compiler of a kernel that kernels call."""
-
-    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
-        super().__init__(typing_context, target_context, *rest)
-        self.state.library = _Inlined(target_context.codegen(), "kernel")
-        self.state.library.enable_object_caching()
 
 
 class Kernel(CPUDispatcher):
@@ -285,8 +285,8 @@ class Kernel(CPUDispatcher):
         numba calls this where it has no machine code for the types of arguments.
         """
         global _uncompiled_calls
-        kind = _kind_of(arguments)
-        if kind in self._code and _mode != NEVER:
+        kind = None if _mode == NEVER else _kind_of(arguments)
+        if kind in self._code:
             return self._code[kind]
         is_ready = _mode == NOW
         if _mode == MEANWHILE and time.monotonic() >= self._next_look:
