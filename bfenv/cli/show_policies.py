@@ -36,7 +36,7 @@ WAITS = ("mean_wait", "p95_wait", "max_wait")
 SLOWDOWN = "mean_bounded_slowdown"
 YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
-METRICS = (SLOWDOWN, *WAITS, "utilization")
+METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
 UNCOMPILED = "~"  # before a time
 UNCOMPILED_MEANING = f"{UNCOMPILED} not all of its code was compiled yet; `bfenv warm` compiles it"
 MARK_MEANING = f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
@@ -60,7 +60,7 @@ def comparison(
     With several seeds, the 5th and 95th percentile of the bounded slowdown over the seeds stand
     beside its mean (Tsafrir 2010, Figure 4). `metrics` names further columns.
     """
-    rows = [row.flat() | {"is_uncompiled": row.is_uncompiled} for row in results]
+    rows = [row.flat() for row in results]
     runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         runs.setdefault((row["division"], row["policy"]), []).append(row)
@@ -79,6 +79,11 @@ def comparison(
         ),
     )
     waits = fmt.alike(*([means[key][name] for key in ranked] for name in WAITS))
+    uncompiled = {(row.division, row.policy) for row in results if row.is_uncompiled}
+    times = {
+        key: UNCOMPILED * (key in uncompiled) + show.quantity(means[key]["seconds"], "s")
+        for key in ranked
+    }
     is_banded = any(len(group) > 1 for group in runs.values())
     lines = [
         (
@@ -91,13 +96,14 @@ def comparison(
             max_wait + (MARK if policy in beyond - {LOGGED} else ""),
             fmt.percent(means[division, policy]["utilization"]),
             *(_mean(runs[division, policy], name) for name in metrics),
-            _run_time(policy, runs[division, policy]),
+            "" if policy == LOGGED else times[division, policy],
         )
         for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
     ]
     divisions = {division for division, policy in ranked if policy != LOGGED}
     bound = [] if tau == TAU else [f"slowdowns are bounded at {tau} s, not at {TAU} s"]
-    note = "\n".join(_notes(rows, beyond, divisions) + bound)
+    mark = [UNCOMPILED_MEANING] if uncompiled else []
+    note = "\n".join(_notes(rows, beyond, divisions) + mark + bound)
     *columns, run = COLUMNS
     if is_banded:
         columns.insert(3, BAND)
@@ -111,14 +117,6 @@ def check_metrics(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> 
     for name in metrics:
         if name not in numbers:
             raise UnknownNameError("metric", name, sorted(numbers))
-
-
-def _run_time(policy: str, runs: Sequence[Mapping[str, Any]]) -> str:
-    """Write the mean time of runs, marked where some of the code was not compiled yet."""
-    if policy == LOGGED:
-        return ""
-    mean = float(np.mean([row["seconds"] for row in runs]))
-    return UNCOMPILED * any(row["is_uncompiled"] for row in runs) + show.quantity(mean, "s")
 
 
 def _band(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -273,8 +271,6 @@ def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[s
         notes.append(CLAIRVOYANT_MEANING)
     elif divisions - {COMPLETION}:
         notes.append(DIVISIONS_MEANING)
-    if any(row["is_uncompiled"] for row in rows):
-        notes.append(UNCOMPILED_MEANING)
     return notes
 
 
