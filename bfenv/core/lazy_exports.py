@@ -30,6 +30,7 @@ def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         return getattr(exports, name)
 
     def names() -> list[str]:
+        """Return the names that the room has, imported yet or not, sorted."""
         return sorted({*vars(import_module(room)), *get("__all__")})
 
     return get, names
@@ -43,6 +44,7 @@ def hint_at_scheduling(module: str) -> Callable[[str], Any]:
     """
 
     def get(name: str) -> Any:
+        """Raise the error for a name that the module does not have."""
         # Python itself asks for names such as __path__, also while modules are being imported.
         if not name.startswith("_") and name in import_module(SCHEDULING).__all__:
             raise ImportError(

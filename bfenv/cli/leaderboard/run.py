@@ -89,8 +89,9 @@ def run(
     environment and seed that returns one; an exported network (MODEL.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
-    conservative, easy-random and los run as well, for comparison. With agents, random actions also
-    run. If a log has requested start times, only the policies that plan for them run.
+    conservative, easy-random, los and the best known order of jobs run as well, for comparison.
+    With agents, random actions also run. If a log has requested start times, only the policies that
+    plan for them run.
 
     Code that is not part of bfenv ("module:object", saved models, programs of --player) runs in a
     player: a process that never gets the trace, with limits on time, memory and output, and
