@@ -11,6 +11,7 @@ from bfenv.baselines import simulate
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.workloads import load_workload
+from reproductions.examples import heel_and_toe
 from reproductions.item import Content, Line, Panel, Run, Value
 from reproductions.measures import MEASURES, WORKLOAD_MEASURES
 from reproductions.readings import new_promises, own_pivot_only
@@ -28,10 +29,7 @@ def schedule(trace, start, **records):
 
 def test_time_stolen_from_a_head_adds_up():
     """Tsafrir 2010, Figure 6: three wild backfills move job 3 from 6 to 10, so 4 are stolen."""
-    trace = bfenv.make_trace(
-        [0, 0, 1, 1, 1, 1], [1, 1, 2, 1, 1, 1], [6, 4, 1, 4, 3, 2], 2, estimate=[12, 8, 2, 8, 6, 4]
-    )
-    found = bfenv.simulate(trace, "easy")
+    found = bfenv.simulate(heel_and_toe(), "easy")
     assert found.start.tolist() == [0, 0, 10, 4, 6, 8]
     assert MEASURES["stolen-from-head"](found) == 4
     assert MEASURES["wild"](found) == 0.5
