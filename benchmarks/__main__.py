@@ -192,10 +192,10 @@ def learn(
             raise UnknownNameError("learner", name, learning.LEARNERS)
     check_folder(out)
     points = learning.reference_points(workload, test_episodes)
-    curves = learning.learning_points(names, seeds, steps, reward, workload, test_episodes, jobs)
+    trainings = learning.learning_points(names, seeds, steps, reward, workload, test_episodes, jobs)
     with show.progress() as progress:
         task = progress.add_task("training", total=len(names) * seeds)
-        for curve in curves:
+        for curve in trainings:
             points += curve
             progress.advance(task)
             if out is not None:  # an interrupted run keeps what it has

@@ -111,9 +111,9 @@ def _reproduce(paper: Paper, items: Sequence[Item], out: Path, quick: bool, **wh
             paper.name, total=sum(planned_run.seeds for planned_run in planned.missing)
         )
 
-        def done(one: Run) -> None:
-            label = f"{one.policy or 'workload'} on {one.workload}"
-            progress.update(bar, advance=one.seeds, description=label[:24])
+        def done(finished: Run) -> None:
+            label = f"{finished.policy or 'workload'} on {finished.workload}"
+            progress.update(bar, advance=finished.seeds, description=label[:24])
 
         rows = run(planned, folder, done=done, **where)
     verdicts = judge_items(paper, items, rows, quick)

@@ -173,8 +173,8 @@ def grid(item: Item, verdict: ItemVerdict, results: Results) -> Grid:
         (cell_verdict.cell.row, cell_verdict.cell.column): cell_verdict
         for cell_verdict in verdict.cells
     }
-    rows = list(dict.fromkeys(cell_verdict.cell.row for cell_verdict in verdict.cells))
-    columns = list(dict.fromkeys(cell_verdict.cell.column for cell_verdict in verdict.cells))
+    rows = dict.fromkeys(row for row, _ in by_place)
+    columns = dict.fromkeys(column for _, column in by_place)
     lines = [
         [row, *(_cell(item, by_place.get((row, column)), results) for column in columns)]
         for row in rows
@@ -182,27 +182,27 @@ def grid(item: Item, verdict: ItemVerdict, results: Results) -> Grid:
     return ["", *columns], lines
 
 
-def _cell(item: Item, one: CellVerdict | None, results: Results) -> str:
-    if one is None:
+def _cell(item: Item, verdict: CellVerdict | None, results: Results) -> str:
+    if verdict is None:
         return ""
-    if isinstance(one.cell.value, Pair):
-        interval = results.ratio(one.cell.value)
+    if isinstance(verdict.cell.value, Pair):
+        interval = results.ratio(verdict.cell.value)
         if interval is None or math.isnan(interval.low):
             return number(interval and interval.value)
         mark = "✓" if interval.high < 1 else "✗" if interval.low > 1 else "~"
         return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f}) {mark}"
-    text = number(one.ours, item.digits)
-    if item.spread and isinstance(one.cell.value, Value | Extreme):
-        span = results.interval(one.cell.value)
+    text = number(verdict.ours, item.digits)
+    if item.spread and isinstance(verdict.cell.value, Value | Extreme):
+        span = results.interval(verdict.cell.value)
         text += "" if span is None else " (" + "–".join(number(x, item.digits) for x in span) + ")"
-    if one.theirs is None:
+    if verdict.theirs is None:
         return text
-    read = "≈" if one.theirs.read else ""
-    printed_text = f"{read}{one.theirs.text}"
-    if one.ours is None:
+    read = "≈" if verdict.theirs.read else ""
+    printed_text = f"{read}{verdict.theirs.text}"
+    if verdict.ours is None:
         return f"– / {printed_text}"
-    ratio = f" = {one.ratio:.2f}" if one.ratio is not None else ""
-    return f"{text} / {printed_text}{ratio} {MARKS[one.verdict]}"
+    ratio = f" = {verdict.ratio:.2f}" if verdict.ratio is not None else ""
+    return f"{text} / {printed_text}{ratio} {MARKS[verdict.verdict]}"
 
 
 def number(value: float | str | None, digits: int = 2) -> str:

@@ -193,8 +193,10 @@ def _backfill(cluster, jobs, memory, head, count):
         if count > 0:
             job = fitting[0]  # the oldest
             if not _is_overdue(cluster, jobs, memory, job):
-                number = write_firsts(queue, history, cluster, jobs, fitting[:count], memory.firsts)
-                job = find_best(queue, history, cluster, jobs, memory.firsts[:number])
+                first_count = write_firsts(
+                    queue, history, cluster, jobs, fitting[:count], memory.firsts
+                )
+                job = find_best(queue, history, cluster, jobs, memory.firsts[:first_count])
             extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
 
 

@@ -205,7 +205,7 @@ def table(
     ]
     width = Console().width
     share = NAMES_SHARE if words == 2 else 0.0  # with more columns of words, numbers come first
-    least = [min(width, NARROWEST) for width in widths[:words]]
+    least = [min(column_width, NARROWEST) for column_width in widths[:words]]
     least[0] = min(widths[0], max(NARROWEST, int(share * width)))
     least[:whole_names] = widths[:whole_names]
     folded = sum(least)

@@ -93,37 +93,37 @@ def notes(rows: Sequence[Scored], candidates: Sequence[str] = ()) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     divisions = {row["division"] for row in rows}
     where = "of bfenv" if len(divisions) == 1 else "of its division"
-    notes = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
+    lines = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
     if candidates and any(row["best_without_starving"] for row in rows):
         unshown = [name for name in candidates if name not in {row["policy"] for row in rows}]
         tried = "; ".join(["the policies above", *unshown])
-        notes.append(
+        lines.append(
             f"{NO_STARVING} the lowest penalized slowdown of the policies that starve a job in no "
             f"episode. Tried: {tried}"
         )
     if any(row["starves"] for row in rows):
-        notes.append(MARK_MEANING)
+        lines.append(MARK_MEANING)
     if divisions == {CLAIRVOYANT}:
-        notes.append(CLAIRVOYANT_MEANING)
+        lines.append(CLAIRVOYANT_MEANING)
     elif divisions != {COMPLETION}:
-        notes.append(DIVISIONS_MEANING)
+        lines.append(DIVISIONS_MEANING)
     if any(row["replaced_actions"] for row in rows):
-        notes.append(REPLACED)
+        lines.append(REPLACED)
     for row in rows:
         name, decisions = _short(row["policy"]), row["decisions"]
         if row["illegal_actions"]:
             count = f"{row['illegal_actions']:,} of {decisions:,} actions"
-            notes.append(f"{name}: {count} were illegal, and counted as passes")
+            lines.append(f"{name}: {count} were illegal, and counted as passes")
         if row["outside_window"] > MANY_OUTSIDE:
-            notes.append(outside_note(name, row["outside_window"]))
-    return notes
+            lines.append(outside_note(name, row["outside_window"]))
+    return lines
 
 
 def disagreements(
     episodes: Sequence[Mapping[str, Any]], long: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """Return how the scores of an agent on short episodes differ from those on a long one."""
-    notes = []
+    lines = []
     on_long = {row["policy"]: row for row in long}
     for row in episodes:
         long_row = on_long.get(row["policy"])
@@ -132,10 +132,10 @@ def disagreements(
         name, ratios = _short(row["policy"]), (row["slowdown_ratio"], long_row["slowdown_ratio"])
         if max(ratios) > AGREEMENT * min(ratios):
             short, whole = (ratio(value) for value in ratios)
-            notes.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")
+            lines.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")
         if long_row["starves"] and not row["starves"]:
-            notes.append(f"{name}: starves jobs in the long episode, but not in the others")
-    return notes
+            lines.append(f"{name}: starves jobs in the long episode, but not in the others")
+    return lines
 
 
 def _short(name: str) -> str:

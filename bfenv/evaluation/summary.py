@@ -113,9 +113,9 @@ def summarize(rows: Sequence[Row], workload: str) -> list[PolicySummary]:
         is_starving = any(starves(row, reference) for row in runs)
         summaries.append(PolicySummary(policy, runs, means, versus, is_starving))
 
-    def order(one: PolicySummary) -> tuple[float, str]:
-        value = one.metrics.get(COMPARED[0])
-        return math.inf if value is None else value, one.policy  # unknown values last
+    def order(summary: PolicySummary) -> tuple[float, str]:
+        value = summary.metrics.get(COMPARED[0])
+        return math.inf if value is None else value, summary.policy  # unknown values last
 
     return sorted(summaries, key=order)
 

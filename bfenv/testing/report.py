@@ -173,7 +173,7 @@ def held_traces(policy: Policy) -> list[str]:
 
     Schedules count, too, because they hold their trace.
     """
-    flags: list[str] = []
+    names: list[str] = []
     seen: set[Any] = set()
     functions: list[Any] = [policy.decide, policy.memory]
     while functions:
@@ -186,10 +186,10 @@ def held_traces(policy: Policy) -> list[str]:
         values = {name: function.__globals__.get(name) for name in _names(function.__code__)}
         for name, value in (values | dict(inspect.getclosurevars(function).nonlocals)).items():
             if isinstance(value, Trace | Schedule):
-                flags.append(name)
+                names.append(name)
             elif not (getattr(value, "__module__", None) or "").startswith("bfenv."):
                 functions.append(value)
-    return flags
+    return names
 
 
 def _names(code: CodeType) -> Iterator[str]:
