@@ -6,6 +6,7 @@ Uncompiled, environments and policies work on strict arrays, so that no index le
 from functools import cache
 
 import numpy as np
+from hypothesis import strategies as st
 
 import bfenv
 from bfenv.agents import PolicyAgent
@@ -16,6 +17,18 @@ from bfenv.core.simulator import ignore
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import COMPILED
 from tests.strict_arrays import strict, strict_environment
+
+FEW = 24  # jobs, for tests of many policies or settings
+SETTINGS = st.fixed_dictionaries(
+    {
+        "window": st.sampled_from([1, 2, 5, 16, 64]),
+        "window_order": st.sampled_from(["mixed", "oldest", "saf"]),
+        "reservations": st.sampled_from(["chosen", 0, 1]),
+        "idle": st.sampled_from(["never", "allowed", "every_pass"]),
+        "warmup_jobs": st.sampled_from([0, 8]),
+        "max_episode_steps": st.sampled_from([None, 10]),
+    }
+)
 
 
 @cache
@@ -87,3 +100,8 @@ def check_default(policy, count=70):
     others = {(job, time) for job, time in started - agent.planned if begin <= time < FOREVER}
     assert agent.replaced_actions >= len(lost | others)
     assert (agent.replaced_actions > 0) == bool(lost | others)
+
+
+def check_settings(policy, drawn, seed):
+    """Under drawn settings, a policy chooses legal actions."""
+    play(policy, BackfillEnv(workload(FEW), split="all", episode_jobs=12, **drawn), seed)

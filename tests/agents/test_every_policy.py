@@ -9,23 +9,12 @@ from hypothesis import strategies as st
 
 from bfenv import baselines
 from bfenv.baselines.registry import FAMILIES
-from bfenv.envs.backfill import BackfillEnv
-from tests.agents.acting import check_default, check_free, play, workload
+from tests.agents.acting import FEW, SETTINGS, check_default, check_free, check_settings
 from tests.drawn_policies import drawn_policies
 
 REGISTERED = [name for name, policy in baselines.ALL.items() if not policy.trials]
 every_policy = pytest.mark.parametrize("policy", REGISTERED)
 every_family = pytest.mark.parametrize("family", FAMILIES)
-FEW = 24  # jobs
-SETTINGS = {
-    "window": [1, 2, 5, 16, 64],
-    "window_order": ["mixed", "oldest", "saf"],
-    "reservations": ["chosen", 0, 1],
-    "idle": ["never", "allowed", "every_pass"],
-    "warmup_jobs": [0, 8],
-    "max_episode_steps": [None, 10],
-}
-DRAWN = st.fixed_dictionaries({name: st.sampled_from(SETTINGS[name]) for name in SETTINGS})
 
 
 @every_policy
@@ -56,13 +45,8 @@ def test_default_options(family, data):
     check_default(data.draw(drawn_policies(family, trials=False)), FEW)
 
 
-def check_settings(policy, drawn, seed):
-    """Under drawn settings, a policy chooses legal actions."""
-    play(policy, BackfillEnv(workload(FEW), split="all", episode_jobs=12, **drawn), seed)
-
-
 @every_policy
-@given(drawn=DRAWN, seed=st.integers(0, 3))
+@given(drawn=SETTINGS, seed=st.integers(0, 3))
 @settings(max_examples=10)
 def test_settings(policy, drawn, seed):
     """Under drawn settings it chooses legal actions."""
@@ -70,7 +54,7 @@ def test_settings(policy, drawn, seed):
 
 
 @every_family
-@given(data=st.data(), drawn=DRAWN, seed=st.integers(0, 3))
+@given(data=st.data(), drawn=SETTINGS, seed=st.integers(0, 3))
 @settings(max_examples=30)
 def test_settings_and_options(family, data, drawn, seed):
     """So does every family with drawn options."""

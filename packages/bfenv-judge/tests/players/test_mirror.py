@@ -29,6 +29,7 @@ class LocalPlayer:
         self.policy, self.uses_frames = policy, frames
 
     def ask(self, message, seconds):
+        """Answer a message: build the mirror at the beginning, then decide in each pass."""
         message = json.loads(json.dumps(message))
         if message["message"] == "begin":
             keys = ("processors", "jobs", "users", "requested_starts")

@@ -15,6 +15,7 @@ def schedule(jobs, processors, order, backfills):
     submit, size, requested, runtime = zip(*jobs, strict=True)
 
     def score(job):
+        """Return the job's place in the order: the least score comes first."""
         s, n, e = submit[job], size[job], requested[job]
         w = -1 - s
         return {

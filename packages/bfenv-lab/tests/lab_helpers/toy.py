@@ -32,6 +32,7 @@ def best_slowdown() -> float:
 
     @cache
     def least(left: tuple[int, ...], time: int) -> float:
+        """Return the least sum of slowdowns of the jobs left of each kind, from a time on."""
         if not any(left):
             return 0.0
         sums = []

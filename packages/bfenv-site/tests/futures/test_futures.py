@@ -211,6 +211,7 @@ def test_users_are_recalled(trace):
     users = new_user_history(trace.jobs)
 
     def look(cluster, jobs):
+        """Compare what a candidate's memory has of users with what the run has seen so far."""
         learn_jobs(users, cluster, jobs, finished(cluster))
         machine = known_machine(cluster, jobs)
         if not len(machine.job):

@@ -128,6 +128,7 @@ def run(tmp_path):
     state = tmp_path / "state.json"
 
     def run(policy="easy-sjf", then=lambda cycle: None, **options):
+        """Return the events of one cycle, or of as many as the options say."""
         events = []
 
         def log(event):

@@ -25,6 +25,7 @@ def ask(request, tmp_path):
     """Make a forecaster of jobs and nodes, each of 4 processors, in one of the forms."""
 
     def ask(jobs, nodes=(), clock=True, **options):
+        """Write the queue and the nodes, and return the forecaster; no warning is given."""
         queue, sinfo = tmp_path / "queue", tmp_path / "nodes.txt"
         queue.write_text((as_text if request.param == "text" else as_json)(jobs, clock))
         if nodes:
@@ -252,6 +253,7 @@ def test_maintenance_windows_are_announced(ask, tmp_path):
 
 
 def test_windows_that_are_over_or_take_too_much_are_named(ask, tmp_path):
+    """A note counts the windows left out as over, and those that take the whole machine."""
     path = tmp_path / "windows.txt"
     path.write_text(
         "2026-02-01T04:40Z,2026-02-01T08:40Z\n"

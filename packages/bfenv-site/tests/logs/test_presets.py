@@ -70,6 +70,7 @@ def test_a_source_without_limits_is_refused(name):
 
 
 def test_a_file_of_your_own_extends_the_list(tmp_path, monkeypatch):
+    """BFENV_PRESETS adds logs to the known ones; an entry that lacks a field is refused."""
     path = tmp_path / "own.toml"
     path.write_text(
         '[mine]\ntitle = "Mine"\ncite = "me"\nsize_of = "cores"\nprocessors = 8\n'
@@ -181,6 +182,7 @@ def test_units_that_do_not_exist(change, message, tmp_path):
 
 
 def test_rows_of_parquet_are_read_by_groups(tmp_path):
+    """A file of Parquet with several groups of rows gives the jobs of all groups."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

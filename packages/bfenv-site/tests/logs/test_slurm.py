@@ -77,6 +77,7 @@ def times(submit, start, end, **fields):
 
 
 def test_a_dump_is_what_its_lines_say(tmp_path):
+    """Two lines give two jobs with these numbers, times and SWF records, and nothing is dropped."""
     trace = read(
         tmp_path,
         line(),

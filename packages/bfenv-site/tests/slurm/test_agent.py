@@ -5,12 +5,10 @@ import inspect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bfenv.envs.backfill import BackfillEnv
 from bfenv_site.slurm.parameters import PARAMETERS
 from bfenv_site.slurm.site import slurm
-from tests.agents.acting import check_default, check_free, play, workload
+from tests.agents.acting import FEW, SETTINGS, check_default, check_free, check_settings
 
-FEW = 24  # jobs
 # Values of each parameter that make a difference to so few jobs of minutes to hours
 VALUES = {
     "bf_interval": [1, 30, 600],
@@ -27,15 +25,6 @@ VALUES = {
     "default_queue_depth": [1, 2, 100],
     "sched_interval": [1, 60, 3600],
 }
-SETTINGS = {
-    "window": [1, 2, 5, 16, 64],
-    "window_order": ["mixed", "oldest", "saf"],
-    "reservations": ["chosen", 0, 1],
-    "idle": ["never", "allowed", "every_pass"],
-    "warmup_jobs": [0, 8],
-    "max_episode_steps": [None, 10],
-}
-DRAWN = st.fixed_dictionaries({name: st.sampled_from(SETTINGS[name]) for name in SETTINGS})
 
 
 @st.composite
@@ -81,8 +70,8 @@ def test_default_options(policy):
     check_default(policy, FEW)
 
 
-@given(drawn_policies(), DRAWN, st.integers(0, 3))
+@given(drawn_policies(), SETTINGS, st.integers(0, 3))
 @settings(max_examples=30)
 def test_settings_and_options(policy, drawn, seed):
     """With drawn options and under drawn settings it chooses legal actions."""
-    play(policy, BackfillEnv(workload(FEW), split="all", episode_jobs=12, **drawn), seed)
+    check_settings(policy, drawn, seed)
