@@ -12,6 +12,10 @@ from bfenv.core.jobs import Outage, Trace
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.records import WAIT
 
+# What outages take that are made one of the whole machine, for messages
+MORE_THAN_ALL = (
+    "more processors than the machine has at a time; the whole machine is out of service then"
+)
 SHORTEST = HOUR  # seconds of an outage that is found in a log
 FEWEST = 5  # jobs that must wait throughout it
 LABEL = re.compile(r"\s*Outage\s*:\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15})\s*$")
@@ -32,8 +36,7 @@ def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[O
     united, cut = united_outages(outages, processors)
     if cut:
         warnings.warn(
-            f"{cut:,} outages in the header take more processors than the machine has at a time; "
-            "it is out of service as a whole then",
+            f"{cut:,} outages in the header take {MORE_THAN_ALL}",
             stacklevel=3,
         )
     return united

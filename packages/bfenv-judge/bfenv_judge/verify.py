@@ -117,13 +117,13 @@ def verify(
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
-    own_keys = {
+    keys_with_trace = {
         row.key
         for row in rows
         if sources.get(_Place(row.workload, row.seed, row.source)) == row.workload_hash
     }
     again = {
-        row.key: _plan_again(row, suite if row.key in own_keys else None, trust, limits)
+        row.key: _plan_again(row, suite if row.key in keys_with_trace else None, trust, limits)
         for row in rows
         if row.key in drawn
     }
@@ -139,7 +139,7 @@ def verify(
     )
     try:
         for row in rows:
-            is_known = row.key in own_keys
+            is_known = row.key in keys_with_trace
             yield _check_name(row)
             yield _check_workload(row, suite, is_known)
             schedule = _check_schedule(leaderboard, row, is_known)
@@ -157,7 +157,7 @@ def verify(
     finally:
         made.close()
         close_worker()
-    yield _check_bounds(leaderboard, len(own_keys) == len(rows))
+    yield _check_bounds(leaderboard, len(keys_with_trace) == len(rows))
 
 
 class _MissingError(BfenvError):
@@ -217,12 +217,12 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
     places = {(place.workload, content): place.source for place, content in sources.items()}
 
     def moved(rows: Iterable[Row]) -> list[Row]:
-        placed = []
+        moved_rows = []
         for row in rows:
             source = places.get((row.workload, row.workload_hash), row.source)
             command = row.command.replace(shlex.quote(row.source), shlex.quote(source))
-            placed.append(replace(row, source=source, command=command))
-        return placed
+            moved_rows.append(replace(row, source=source, command=command))
+        return moved_rows
 
     return leaderboard._replace(
         rows=moved(leaderboard.rows),

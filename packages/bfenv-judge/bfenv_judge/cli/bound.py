@@ -87,7 +87,7 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
     def value(number: float) -> str:
         return fmt.duration(number) if gap.metric == "mean_wait" else fmt.slowdown(number)
 
-    named = [
+    rivals = [
         ("best found", gap.offline),
         ("best found, fair", gap.fair),
         (gap.reference.policy, gap.reference),
@@ -96,7 +96,7 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
     best = gap.numbers
     rows: list[dict[str, Any]]
     rows = [{"schedule": "bound", gap.metric: gap.bound, "max_wait": None, "gap_closed": None}]
-    for name, schedule in sorted(named, key=lambda pair: metrics(pair[1])[gap.metric]):
+    for name, schedule in sorted(rivals, key=lambda pair: metrics(pair[1])[gap.metric]):
         numbers = metrics(schedule)
         closed = best.closed(numbers[gap.metric])
         rows.append(

@@ -177,11 +177,11 @@ def _block(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]
     end = size - 4 * (1 + struct.unpack("<I", block[-4:])[0])
     place, key = 0, b""
     while place < end:
-        shared, place = _varint(block, place)
-        unshared, place = _varint(block, place)
+        prefix_length, place = _varint(block, place)  # of the key before
+        suffix_length, place = _varint(block, place)
         length, place = _varint(block, place)
-        key = key[:shared] + block[place : place + unshared]
-        place += unshared
+        key = key[:prefix_length] + block[place : place + suffix_length]
+        place += suffix_length
         yield key, block[place : place + length]
         place += length
 

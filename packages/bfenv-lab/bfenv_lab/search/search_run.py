@@ -62,15 +62,15 @@ class Journal:
             lines.pop()
             write_atomically(path, b"".join(lines))
         try:
-            stored, *self.entries = ({**json.loads(line)} for line in lines)
+            head, *self.entries = ({**json.loads(line)} for line in lines)
         except (ValueError, TypeError) as error:
             raise BfenvError(f"{path}: is not the journal of a search: {error}") from error
         wanted = json.loads(_line(settings))
-        different = [name for name in wanted if stored.get(name) != wanted[name]]
-        if different:
-            name = different[0]
+        differences = [name for name in wanted if head.get(name) != wanted[name]]
+        if differences:
+            name = differences[0]
             raise BfenvError(
-                f"{path} is of another search: its {name} is {stored.get(name)!r:.80}, not "
+                f"{path} is of another search: its {name} is {head.get(name)!r:.80}, not "
                 f"{wanted[name]!r:.80}"
             )
 
@@ -238,14 +238,14 @@ def _search(
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out / JOURNAL, asdict(settings) | {"training": training})
     generator = np.random.default_rng((settings.seed, 1))
-    validated: dict[str, Score] = {}  # on the validation cases
+    validation_scores: dict[str, Score] = {}  # on the validation cases
     seconds, generation, count, jobs = 0.0, 0, 0, 0
 
     def score(policies: Sequence[str], cases: Sequence[Case]) -> list[Score]:
         outcomes = score_policies(policies, cases, **workers)
         return [
-            combine(cases, outcome, settings.tolerated_wait, settings.objective)
-            for outcome in outcomes
+            combine(cases, by_case, settings.tolerated_wait, settings.objective)
+            for by_case in outcomes
         ]
 
     while generation < generations if generations is not None else seconds < (budget or 0):
@@ -259,22 +259,23 @@ def _search(
                 policies,
                 scores=[score.value for score in scores],
                 best=best,
-                validation=list(validated.get(best) or score([best], cases.validation)[0]),
+                validation=list(validation_scores.get(best) or score([best], cases.validation)[0]),
                 seconds=time.perf_counter() - begin,
             )
         searcher.tell(entry["scores"])
-        validated[entry["best"]] = Score(*entry["validation"])
+        validation_scores[entry["best"]] = Score(*entry["validation"])
         generation += 1
         count += len(policies)
         jobs += len(policies) * sum(case.job_count for case in batch)
         seconds += entry["seconds"]
         leader = min(
-            validated, key=lambda policy: (rank(validated[policy], settings.objective), policy)
+            validation_scores,
+            key=lambda policy: (rank(validation_scores[policy], settings.objective), policy),
         )
-        done(Progress(generation, seconds, jobs, leader, validated[leader]))
+        done(Progress(generation, seconds, jobs, leader, validation_scores[leader]))
     result = {
         "format": FORMAT,
-        **select(validated, cases, settings, workers),
+        **select(validation_scores, cases, settings, workers),
         "command": settings.command(generation),
         "settings": asdict(settings),
         "generations": generation,
@@ -309,10 +310,10 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     if settings.method == "gp":
         limits = Limits(quantities=quantities_of(settings.workloads, template.has_trials))
         for start in settings.starts:
-            untuned = sorted(names_of(parse_tree(start)) - set(limits.quantities))
-            if untuned:
+            unknown_names = sorted(names_of(parse_tree(start)) - set(limits.quantities))
+            if unknown_names:
                 raise BfenvError(
-                    f"a start uses {', '.join(untuned)}, which the training does not vary"
+                    f"a start uses {', '.join(unknown_names)}, which the training does not vary"
                 )
         return GeneticSearch(*common, limits)
     import_cma()
@@ -325,27 +326,32 @@ def rank(score: Score, objective: str = "slowdown") -> tuple[bool, float]:
 
 
 def select(
-    validated: dict[str, Score], cases: CaseSet, settings: SearchSettings, workers: dict[str, Any]
+    validation_scores: dict[str, Score],
+    cases: CaseSet,
+    settings: SearchSettings,
+    workers: dict[str, Any],
 ) -> dict[str, Any]:
     """Score the FINALISTS on the large cases; return the best, with its scores.
 
-    * `known`: the scores of candidates on the validation cases.
+    * `validation_scores`: the scores of candidates on the validation cases.
     * `cases`: of the search.
     * `settings`: what `combine` takes is in them.
     * `workers`: where to run, see `bfenv.parallel.run_tasks`.
     """
     objective = settings.objective
-    ranked = sorted(validated, key=lambda policy: (rank(validated[policy], objective), policy))
+    ranked = sorted(
+        validation_scores, key=lambda policy: (rank(validation_scores[policy], objective), policy)
+    )
     finalists = ranked[:FINALISTS]
     outcomes = score_policies(finalists, cases.whole, **workers)
     final = [
-        combine(cases.whole, outcome, settings.tolerated_wait, objective) for outcome in outcomes
+        combine(cases.whole, by_case, settings.tolerated_wait, objective) for by_case in outcomes
     ]
     best = min(range(len(finalists)), key=lambda i: (rank(final[i], objective), i))
     return {
         "policy": finalists[best],
         "score": final[best]._asdict(),
-        "validation": validated[finalists[best]]._asdict(),
+        "validation": validation_scores[finalists[best]]._asdict(),
         "cases": [
             case._asdict() | outcome._asdict()
             for case, outcome in zip(cases.whole, outcomes[best], strict=True)

@@ -177,8 +177,8 @@ class Forecaster:
             BfenvError: If it does not wait.
         """
         if self.live is not None:
-            named = {asked.name: number for number, asked in self.live.items()}
-            number = named.get(str(job), -1)
+            numbers = {asked.name: number for number, asked in self.live.items()}
+            number = numbers.get(str(job), -1)
             if number not in self.known.queue:
                 why = self.left_out.get(str(job))
                 what = f"has no forecast, because of {why}" if why else "does not wait"
@@ -243,7 +243,6 @@ class Forecaster:
             samples = mixed(
                 samples,
                 waited,
-                requests[[SIZE, ESTIMATE]].T,
                 np.array(rows),
                 past,
                 start,
@@ -270,10 +269,8 @@ class Forecaster:
         names = tuple("new" if job < 0 else str(job) for job in asked.tolist())
         if self.live is not None:
             asked_jobs = [self.live.get(job, Asked("new", 0)) for job in asked.tolist()]
-            names, waited = (
-                tuple(job.name for job in asked_jobs),
-                np.array([job.waited for job in asked_jobs]),
-            )
+            names = tuple(job.name for job in asked_jobs)
+            waited = np.array([job.waited for job in asked_jobs])
         return StartForecast(
             time,
             self.policy.name,

@@ -203,7 +203,6 @@ class Learner:
 def mixed(
     samples: np.ndarray,
     waited: np.ndarray,
-    request: np.ndarray,
     rows: np.ndarray,
     past: pf.PastForecasts,
     start: np.ndarray,
@@ -214,7 +213,8 @@ def mixed(
     """Return the samples after the mixture with what trees say, (a, F) seconds, ascending.
 
     Args:
-        samples, waited, request: As of `past_forecasts.corrected`; these are its result.
+        samples: The result of `past_forecasts.corrected`.
+        waited: As there.
         rows: (a, FEATURES) of the jobs.
         past: Earlier forecasts, with what was known at each.
         start: (n,) int64 seconds, when their jobs have started, or any later time.

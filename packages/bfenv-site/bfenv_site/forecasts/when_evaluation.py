@@ -271,16 +271,16 @@ def tenths(outcomes: list[Outcome]) -> str:
 
 def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Outcome]]:
     """Return outcomes by kind of job, or by month of 30 days since the log began."""
-    groups: dict[str, list[Outcome]] = {}
+    by_name: dict[str, list[Outcome]] = {}
     if months:
         for outcome in evaluation.outcomes:
-            groups.setdefault(f"month {outcome.time // (MONTH * DAY) + 1}", []).append(outcome)
+            by_name.setdefault(f"month {outcome.time // (MONTH * DAY) + 1}", []).append(outcome)
     else:
-        groups["all"] = evaluation.outcomes
-        groups["submitted"] = new = [outcome for outcome in evaluation.outcomes if outcome.is_new]
-        groups["submitted, waits"] = [outcome for outcome in new if outcome.wait > MINUTE]
-        groups["waiting"] = [outcome for outcome in evaluation.outcomes if not outcome.is_new]
-    return {name: outcomes for name, outcomes in groups.items() if outcomes}
+        by_name["all"] = evaluation.outcomes
+        by_name["submitted"] = new = [outcome for outcome in evaluation.outcomes if outcome.is_new]
+        by_name["submitted, waits"] = [outcome for outcome in new if outcome.wait > MINUTE]
+        by_name["waiting"] = [outcome for outcome in evaluation.outcomes if not outcome.is_new]
+    return {name: outcomes for name, outcomes in by_name.items() if outcomes}
 
 
 def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ from bfenv_site.defaults import NODE_FORMAT, QUEUE_FORMAT
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.live_queue import DEFAULT_LIMIT
 from bfenv_site.live.nodes import nodes_of, without_old_reasons, without_room
-from bfenv_site.live.squeue import Entry, Snapshot, number_of, snapshot_of
+from bfenv_site.live.squeue import Entry, Snapshot, number_of, slurms_order, snapshot_of
 
 TIMEOUT = 120  # seconds for an answer of Slurm
 REMEMBERED = 20_000  # ended jobs
@@ -240,7 +240,7 @@ class LiveQueue:
             waiting_jobs = dict.fromkeys(entry for entry in entries if not entry.runs)
             in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])
             own_jobs = [job for job in in_order if self.is_ours(job)]
-            now = sorted(own_jobs, key=lambda job: (-job.priority, number_of(job)))
+            now = sorted(own_jobs, key=slurms_order)
             # Priorities without the lifts
             priority = {job: job.priority + job.nice * self.is_ours(job) for job in waiting_jobs}
             if now[: self.depth] == own_jobs[: self.depth]:
@@ -248,12 +248,12 @@ class LiveQueue:
             else:
                 wanted = lifts(own_jobs, priority, self.depth)
             nice |= wanted
-            slurms_order = sorted(priority, key=lambda job: (-priority[job], number_of(job)))
+            before = sorted(priority, key=lambda job: (-priority[job], number_of(job)))
             reasons = Counter(job.reason for job in snapshot.apart if _partition(job) == name)
             partitions.append(
                 Partition(
                     name,
-                    slurm=[job.name for job in slurms_order[: self.depth]],
+                    slurm=[job.name for job in before[: self.depth]],
                     wanted=[job.name for job in in_order[: self.depth]],
                     lift={job.name: -value for job, value in wanted.items() if value},
                     left_alone=[job.name for job in waiting_jobs if job not in wanted],
@@ -306,9 +306,8 @@ class LiveQueue:
             line = waiting(cluster)
             score_jobs(program, columns, history, cluster, jobs, line, ranking.number)
         line = ranking.line[: rank(ranking, cluster, jobs)]
-        in_order = list(
-            dict.fromkeys(submitted[job] for job in line)
-        )  # tasks of an array are equal
+        # Tasks of an array are equal
+        in_order = list(dict.fromkeys(submitted[job] for job in line))
         return in_order, int(limit) if limit < FOREVER else None
 
     def write(self, changes: Mapping[Entry, int]) -> list[str]:

@@ -20,7 +20,7 @@ from bfenv.core.policy import Policy
 from bfenv.core.text import counted, listed
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at
-from bfenv.workloads.logs.outages import united_outages
+from bfenv.workloads.logs.outages import MORE_THAN_ALL, united_outages
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.times import read_time, rounded
 from bfenv_site.defaults import PLANNER
@@ -33,7 +33,7 @@ from bfenv_site.live.nodes import (
     read_sinfo,
     without_old_reasons,
 )
-from bfenv_site.live.squeue import Entry, Snapshot, number_of, read_squeue
+from bfenv_site.live.squeue import Entry, Snapshot, read_squeue, slurms_order
 from bfenv_site.logs.outage_files import windows_of
 from bfenv_site.logs.selection import read_users
 from bfenv_site.slurm.live import is_slurm, knows_partitions, on_live_queue
@@ -102,7 +102,7 @@ def forecaster_of_queue(
     check_integer("processors", processors, 1, LARGEST)
     snapshot, notes = _at(without_old_reasons(snapshot, nodes), at, squeue)
     entries, without_room = on_nodes(snapshot.entries, nodes, processors)
-    entries.sort(key=_slurms_order)
+    entries.sort(key=slurms_order)
     left_out = [*snapshot.apart, *without_room]
     notes += [
         f"left out, because of {reason}: {counted(count, 'job')}"
@@ -157,10 +157,7 @@ def forecaster_of_queue(
         notes.append(f"left out, because over by then: {counted(over, 'maintenance window')}")
     outages, cut = united_outages(outages, processors)
     if cut:
-        notes.append(
-            f"{counted(cut, 'maintenance window')} would take more processors than the machine has "
-            "at a time; it is out of service as a whole then"
-        )
+        notes.append(f"{counted(cut, 'maintenance window')} would take {MORE_THAN_ALL}")
     all_requests = np.concatenate([past.requests, requests], axis=1)[:, order]
     cluster = cluster_at(
         now,
@@ -226,11 +223,6 @@ def _at(
     ]
 
 
-def _slurms_order(entry: Entry) -> tuple[bool, int, tuple[int, ...]]:
-    """Return a key that sorts running jobs by number, then the waiting ones in Slurm's order."""
-    return not entry.runs, 0 if entry.runs else -entry.priority, number_of(entry)
-
-
 class Past(NamedTuple):
     """The jobs of an accounting log that had ended when a queue was printed."""
 
@@ -270,7 +262,7 @@ def _requests(entries: Sequence[Entry], time: int, past: Past) -> tuple[np.ndarr
 
     A policy takes jobs by submit time, so those of the waiting jobs are dealt out in Slurm's order.
 
-    * `entries`: sorted by `_slurms_order`.
+    * `entries`: sorted by `slurms_order`.
     * `time`: now, in seconds since 1970.
     """
     submit = np.array([min(entry.submit, time) for entry in entries], dtype=np.int64)

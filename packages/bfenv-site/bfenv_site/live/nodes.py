@@ -6,6 +6,7 @@ Source: the manual page sinfo(1) of Slurm 25.11.
 import os
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import bfenv_site.live.reasons as rs
@@ -13,7 +14,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.text import shown
 from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv_site.defaults import SINFO
-from bfenv_site.live.squeue import ERROR, Entry, Snapshot, whole_number
+from bfenv_site.live.squeue import Entry, Snapshot, no_answer, whole_number
 from bfenv_site.slurm.conf import expand_names
 
 # Words of a node's state: with what runs on them, such nodes are lost; or they run what they have
@@ -76,9 +77,7 @@ def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
         if fields == [""] or fields[1:2] == ["CPUS"]:  # a header
             continue
         if len(fields) != 4:
-            what = f"not four fields; print it with {SINFO}"
-            if ERROR.match(line):
-                what = f"says {shown(line.strip())}: Slurm did not answer"
+            what = no_answer(line) or f"not four fields; print it with {SINFO}"
             raise WorkloadError(f"{where}, line {number}: {what}")
         rows.append((f"{where}, line {number}", *fields))
     return _nodes(rows)
@@ -185,13 +184,18 @@ def on_nodes(
     lost = {node.name for node in nodes if node.is_lost}
     partitions = set(partition_names(nodes))
     kept, left_out = [], []
+
+    @cache
+    def room(partition: str) -> tuple[set[str], int]:
+        """Return the partitions that there are of a job's, and how many processors are up there."""
+        allowed = partitions & set(partition.split(","))
+        if not allowed:
+            return allowed, processors
+        return allowed, sum(n.size for n in nodes if n.is_up and allowed & set(n.partitions))
+
     for entry in entries:
         if not entry.runs:
-            allowed = partitions & set(entry.partition.split(","))
-            if allowed:
-                most = sum(n.size for n in nodes if n.is_up and allowed & set(n.partitions))
-            else:
-                most = processors
+            allowed, most = room(entry.partition)
             if partitions and entry.partition and not allowed:
                 reason = f"partition {entry.partition}, which sinfo does not list"
                 left_out.append(entry._replace(reason=reason))

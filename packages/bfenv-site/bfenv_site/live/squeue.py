@@ -19,6 +19,7 @@ from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv.workloads.logs.times import LATEST
 from bfenv_site.defaults import SQUEUE
 from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.logs.run import ENDLESS_NUMBER, NO_NUMBER
 
 FIELDS = 13  # of a line of squeue
 ERROR = re.compile(r"\w+: error: |slurm_\w+ error: ")  # begins a message of Slurm's commands
@@ -48,7 +49,6 @@ SHORT = {  # what %t prints in place of %T
     "DL": "DEADLINE",
 }
 ENDLESS = {"UNLIMITED", "INFINITE"}
-ENDLESS_NUMBER, NO_NUMBER = 2**32 - 1, 2**32 - 2  # minutes, in the JSON of Slurm 21.08 and 22.05
 NO_LIMIT = {"NOT_SET", "INVALID", "PARTITION_LIMIT", "N/A", ""}  # there is one, and it is not said
 INTEGER = re.compile(r"-?[0-9]{1,15}$")
 PLAIN = re.compile(r"[0-9]{1,9}$")  # a limit in minutes, as everywhere in Slurm
@@ -89,6 +89,11 @@ def number_of(entry: Entry) -> tuple[int, ...]:
     """Return the number of a job, and of its task: of equal priorities, Slurm takes the lowest."""
     numbers = re.findall(f"[0-9]{{1,{DIGITS}}}", entry.name.partition("[")[0])
     return tuple(map(int, numbers))
+
+
+def slurms_order(entry: Entry) -> tuple[bool, int, tuple[int, ...]]:
+    """Return a key that sorts running jobs by number, then the waiting ones in Slurm's order."""
+    return not entry.runs, 0 if entry.runs else -entry.priority, number_of(entry)
 
 
 class Snapshot(NamedTuple):
@@ -183,18 +188,20 @@ def _reason_apart(entry: Entry, maintenance: bool) -> str:
     return rs.HELD if is_description and "held" in name.lower() else name
 
 
+def no_answer(line: str) -> str:
+    """Return what is wrong with a line that is a message of Slurm's commands; "" if it is none."""
+    return f"says {shown(line.strip())}: Slurm did not answer" if ERROR.match(line) else ""
+
+
 def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | None:
+    """Return the job in a line, its number of tasks, and Slurm's time or 0; None without one."""
     if not line.strip():
         return None
     fields = [field.strip() for field in line.split("|")]
     where = f"{path}, line {number}"
     if len(fields) != FIELDS:
-        what = (
-            f"says {shown(line.strip())}: Slurm did not answer"
-            if ERROR.match(line)
-            else (f"{counted(len(fields), 'field')}, not {FIELDS}; print it with {SQUEUE}")
-        )
-        raise WorkloadError(f"{where}: {what}")
+        what = f"{counted(len(fields), 'field')}, not {FIELDS}; print it with {SQUEUE}"
+        raise WorkloadError(f"{where}: {no_answer(line) or what}")
     name, user, state, size, limit, submit, start, ran, priority, reason, partition, nodes, nice = (
         fields
     )
@@ -289,14 +296,15 @@ def _tasks(where: Any, text: str) -> tuple[int, int]:
 
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
+    """Return what `_from_line` does, from a job of the JSON."""
     states = job.get("job_state")
     states = states if isinstance(states, list) else str(states).split(",")
-    known_states = [state for state in map(str, states) if state in RUNS | WAITS]
-    if not known_states:
+    states = [name for name in map(str, states) if name in RUNS | WAITS]
+    if not states:
         return None
     # A job that has ended and still has its nodes is ["TIMEOUT", "COMPLETING"]; one that is being
     # requeued is ["PENDING", "COMPLETING"]
-    state = "COMPLETING" if "COMPLETING" in known_states else known_states[0]
+    state = "COMPLETING" if "COMPLETING" in states else states[0]
 
     def amount(field: str, default: int = 0, most: int = LARGEST) -> int:
         return _amount(

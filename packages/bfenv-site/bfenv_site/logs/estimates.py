@@ -15,8 +15,9 @@ from bfenv_site.logs.run import Run, number_names
 GRACE = 60  # seconds that a scheduler gives a job to end
 FEW_BEYOND, MOST_LONGER = 2, 0.1  # jobs, and their share, that may run beyond their limits
 # What a column is likely in if most jobs ran longer than their limits: the limits, or the runtimes
-LIMIT_UNITS: dict[str, float] = {"min": MINUTE, "h": HOUR}
-RUNTIME_UNITS: dict[str, float] = {"ms": 1e-3, "us": 1e-6}
+LIMIT_UNITS = ("min", "h")
+RUNTIME_UNITS = ("ms", "us")
+UNITS = {"s": 1.0, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in each
 UNIT_NAMES = {"min": "minutes", "h": "hours", "ms": "milliseconds", "us": "microseconds"}
 LONGEST_LIMIT = 60 * DAY  # of half of the jobs, anywhere
 FEW = 50  # jobs that may exceed their estimates without a word
@@ -135,15 +136,16 @@ def _likely_unit(
 ) -> tuple[str, str, str] | None:
     """Return field, column and unit such that few jobs would run longer than likely limits."""
     column, unit = columns["estimate"]
-    for name, seconds in LIMIT_UNITS.items():
-        likely = estimate / unit * seconds
-        if np.median(likely) <= LONGEST_LIMIT:
-            if np.mean(_is_beyond(runtime, likely)) <= MOST_LONGER:
-                return "estimate", column, name
+    for name in LIMIT_UNITS:
+        likely = estimate / unit * UNITS[name]
+        is_limit = np.median(likely) <= LONGEST_LIMIT
+        if is_limit and np.mean(_is_beyond(runtime, likely)) <= MOST_LONGER:
+            return "estimate", column, name
     if "runtime" in columns:
         column, runtime_unit = columns["runtime"]
-        for name, seconds in RUNTIME_UNITS.items():
-            if np.mean(_is_beyond(runtime / runtime_unit * seconds, estimate)) <= MOST_LONGER:
+        for name in RUNTIME_UNITS:
+            likely = runtime / runtime_unit * UNITS[name]
+            if np.mean(_is_beyond(likely, estimate)) <= MOST_LONGER:
                 return "runtime", column, name
     return None
 

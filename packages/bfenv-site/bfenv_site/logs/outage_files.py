@@ -11,7 +11,7 @@ from bfenv.core.jobs import Outage, Trace
 from bfenv.core.text import counted
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.markers import node_names
-from bfenv.workloads.logs.outages import united_outages
+from bfenv.workloads.logs.outages import MORE_THAN_ALL, united_outages
 from bfenv.workloads.logs.text import join_lines, numbered_lines
 from bfenv.workloads.logs.times import LOCAL_TIME, find_zone, read_integer, read_time, rounded
 from bfenv_site.logs.tres import sizes_of
@@ -122,10 +122,7 @@ def load_outages(
     if larger := sum(out > trace.processors for _, _, end, out in windows if end > 0):
         said.append(f"{counted(larger, 'outage')} cut to the machine's processors")
     if cut:
-        said.append(
-            f"{counted(cut, 'outage')} would take more processors than the machine has at a time; "
-            "it is out of service as a whole then"
-        )
+        said.append(f"{counted(cut, 'outage')} would take {MORE_THAN_ALL}")
     if said:
         warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=2)
     return united

@@ -17,6 +17,7 @@ from bfenv.workloads.logs.text import join_lines, numbered_lines
 from bfenv.workloads.logs.times import Number, read_duration, read_integer, read_time, rounded
 
 COMPLETED, FAILED, CANCELLED, UNKNOWN = 1, 0, 5, -1  # SWF field 11
+ENDLESS_NUMBER, NO_NUMBER = 2**32 - 1, 2**32 - 2  # Slurm's limits: unlimited, and not said
 
 Value = TypeVar("Value")
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from bfenv.core.arguments import check_choice
-from bfenv.core.durations import HOUR, MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
 from bfenv_site.logs.conversion import CommonOptions, convert
-from bfenv_site.logs.run import Ambiguous, Log, Record
+from bfenv_site.logs.estimates import UNITS
+from bfenv_site.logs.run import ENDLESS_NUMBER, NO_NUMBER, Ambiguous, Log, Record
 
 FIELDS = (
     "submit",
@@ -35,11 +35,9 @@ FIELDS = (
     "after",
 )
 NAMES = FIELDS[6:]
-UNITS = {"s": 1, "min": MINUTE, "h": HOUR, "ms": 1e-3, "us": 1e-6}  # seconds in each
 DURATIONS = ("runtime", "estimate")
 TIMES = ("submit", "start", "end")
 MOST = 1e30  # of a number in its unit
-NO_LIMITS = (2**32 - 1, 2**32 - 2)  # unlimited, and not said, in tables of Slurm's database
 BATCH = 1 << 16  # rows of Parquet that are read at a time
 DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
@@ -170,7 +168,7 @@ def _in_seconds(parse: Callable[[Any], Record], units: Mapping[str, float], line
         value = getattr(record, name)
         with suppress(ValueError, TypeError, OverflowError):  # other text says its own units
             number = float(value)
-            if field == "estimate" and number in NO_LIMITS:
+            if field == "estimate" and number in (ENDLESS_NUMBER, NO_NUMBER):
                 changed[name] = ""
             elif 0 <= number < MOST:
                 changed[name] = number * unit

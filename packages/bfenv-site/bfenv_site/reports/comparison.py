@@ -95,8 +95,9 @@ class SiteComparison(NamedTuple):
         """Whether today's simulated mean wait is far from the logged one: by FIT and by NEAR."""
         if self.logged is None:
             return False
-        simulated, logged = float(self.today.wait.mean()), float(self.logged.wait.mean())
-        return abs(simulated - logged) > NEAR and not logged / FIT <= simulated <= logged * FIT
+        mean, logged_mean = float(self.today.wait.mean()), float(self.logged.wait.mean())
+        is_alike = logged_mean / FIT <= mean <= logged_mean * FIT
+        return abs(mean - logged_mean) > NEAR and not is_alike
 
     @property
     def is_behind_fcfs(self) -> bool:
@@ -110,8 +111,8 @@ class SiteComparison(NamedTuple):
         """Whether today's simulated policy starves jobs and the log does not."""
         if self.logged is None:
             return False
-        simulated, logged = int(self.today.wait.max()), int(self.logged.wait.max())
-        return simulated - logged > NEAR and starves(simulated, logged)
+        longest, logged_longest = int(self.today.wait.max()), int(self.logged.wait.max())
+        return longest - logged_longest > NEAR and starves(longest, logged_longest)
 
     @property
     def has_verdict(self) -> bool:

@@ -74,11 +74,11 @@ def what_if(
         BfenvError: If a policy is unknown or cannot run, or there is nothing to simulate.
     """
     left_out = left_out_text(trace.cleaning)
-    present = Changed(trace, (left_out,) if left_out else ())
-    every = ({AS_IS: present} if as_is else {}) | dict(variants)
-    if not every:
+    site = Changed(trace, (left_out,) if left_out else ())
+    by_label = ({AS_IS: site} if as_is else {}) | dict(variants)
+    if not by_label:
         raise BfenvError("there is no variant, and the site as it is was left out")
-    cases = variant_cases({label: changed.trace for label, changed in every.items()})
+    cases = variant_cases({label: variant.trace for label, variant in by_label.items()})
     cases = with_known_partitions(policies, cases)
     rows = [
         row
@@ -89,7 +89,9 @@ def what_if(
         if not row.ok:
             raise PolicyError(row.failure)
     notes = [
-        f"{label}: {'; '.join(variant.notes)}" for label, variant in every.items() if variant.notes
+        f"{label}: {'; '.join(variant.notes)}"
+        for label, variant in by_label.items()
+        if variant.notes
     ]
     first = {row.policy: row for row in reversed(rows)}
     changes = [_change(first[row.policy].schedule, row.schedule) for row in rows]

@@ -76,11 +76,11 @@ def alarms(comparison: SiteComparison) -> list[str]:
     """Say what is wrong with the simulation of today's policy, beside its mean wait."""
     if not comparison.starves_today or comparison.logged is None:
         return []
-    longest = int(comparison.today.wait.max()), int(comparison.logged.wait.max())
-    simulated, real = (_wait(comparison, wait) for wait in longest)
+    waits = int(comparison.today.wait.max()), int(comparison.logged.wait.max())
+    longest, logged_longest = (_wait(comparison, wait) for wait in waits)
     return [
         f"The simulation of {comparison.today.policy} starves jobs that your site did not: its "
-        f"longest wait is {simulated}, and that of your log {real}."
+        f"longest wait is {longest}, and the longest wait in your log is {logged_longest}."
     ]
 
 

@@ -198,11 +198,11 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
     sizes, down, future = _nodes(path, node_lines, lines)
     if not (sizes or down) or not partition_lines:
         raise PolicyError(f"{path}: no {'PartitionName' if sizes else 'NodeName'} in it")
-    sets = _node_sets(path, node_lines, lines)
-    if twice := sorted(sets.keys() & {*sizes, *down, *future}):
-        raise PolicyError(f"{path}: {twice[0]} is the name of a NodeSet and of a node")
     node_numbers = {name: number for number, name in enumerate(sizes)}
     node_numbers |= dict.fromkeys((*down, *future), -1)
+    sets = _node_sets(path, node_lines, lines, node_numbers)
+    if twice := sorted(sets.keys() & node_numbers):
+        raise PolicyError(f"{path}: {twice[0]} is the name of a NodeSet and of a node")
     partitions = [_partition(path, line.values, node_numbers, sets) for line in partition_lines]
     is_default = [line.values.get("default", "").lower() == "yes" for line in partition_lines]
     scheduler = values.get("schedulertype", "sched/backfill").lower()
@@ -229,9 +229,9 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
 def _nodes(
     path: str | os.PathLike[str], node_lines: list[Line], lines: list[Line]
 ) -> tuple[dict[str, int], dict[str, int], list[str]]:
-    """Return the CPUs of the nodes that take jobs, of those that take none, and who is not there.
+    """Return the CPUs of nodes that take jobs, and of those that take none, by name.
 
-    Each is by name.
+    Also return the names of nodes that are not there.
     """
     sizes: dict[str, int] = {}
     down: set[str] = set()
@@ -263,9 +263,15 @@ def _nodes(
 
 
 def _node_sets(
-    path: str | os.PathLike[str], node_lines: list[Line], lines: list[Line]
+    path: str | os.PathLike[str],
+    node_lines: list[Line],
+    lines: list[Line],
+    node_numbers: Mapping[str, int],
 ) -> dict[str, list[str]]:
-    """Return the nodes of each NodeSet: those that it names, and those that have its feature."""
+    """Return the nodes of each NodeSet: those that it names, and those that have its feature.
+
+    * `node_numbers`: the numbers of all nodes by name.
+    """
     features: dict[str, list[str]] = {}
     total = 0
     for line in node_lines:
@@ -278,13 +284,12 @@ def _node_sets(
             raise PolicyError(f"{path}: more than {MOST_FEATURES:,} features of nodes")
         for feature in node_features:
             features.setdefault(feature, []).extend(names)
-    every = {name for line in node_lines for name in expand_names(path, line.values["nodename"])}
     sets = {}
     for line in lines:
         if "nodeset" in line.values:
             feature = line.values.get("feature", "").strip().lower()
             set_names = expand_names(path, line.values.get("nodes", ""))
-            if unknown := [name for name in set_names if name not in every]:
+            if unknown := [name for name in set_names if name not in node_numbers]:
                 raise PolicyError(
                     f"{path}: {line.where}: NodeSet={line.values['nodeset']:.40} has nodes "
                     f"{listed(unknown)}, which no NodeName has"
@@ -339,8 +344,7 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
         data = read_file(path, LARGEST_FILE)
     except BfenvError as error:
         raise PolicyError(str(error)) from error
-    text = data.decode("utf-8-sig", errors="replace").replace(CONTINUED, "")
-    text = COMMENT.sub("", text)
+    text = COMMENT.sub("", data.decode("utf-8-sig", errors="replace").replace(CONTINUED, ""))
     text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
     lines: list[Line] = []
     number = 1
@@ -454,28 +458,28 @@ def _cpus(path: str | os.PathLike[str], line: Mapping[str, str]) -> int:
 def _partition(
     path: str | os.PathLike[str],
     line: Mapping[str, str],
-    known: Mapping[str, int],
+    node_numbers: Mapping[str, int],
     sets: Mapping[str, list[str]],
 ) -> Partition:
     """Return the partition of a line.
 
-    * `known`: the numbers of nodes by name; -1 for those that take no jobs.
+    * `node_numbers`: the numbers of nodes by name; -1 for those that take no jobs.
     * `sets`: the nodes of each NodeSet.
     """
     name, nodes = line["partitionname"], line.get("nodes", "")
     names: dict[str, None] = {}
     for item in dict.fromkeys(expand_names(path, nodes)):
-        names |= dict.fromkeys(known if item.upper() == "ALL" else sets.get(item, [item]))
-    unknown = [node for node in names if node not in known]
+        names |= dict.fromkeys(node_numbers if item.upper() == "ALL" else sets.get(item, [item]))
+    unknown = [node for node in names if node not in node_numbers]
     if unknown:
         what = f"nodes {listed(unknown)}, which no NodeName has"
         raise PolicyError(f"{path}: PartitionName={name:.40} has {what}")
-    both = _number(path, line, "Priority", 1, int)  # an older name for the two
+    priority = _number(path, line, "Priority", 1, int)  # an older name for the two
     return Partition(
         name,
-        np.array(sorted({known[node] for node in names} - {-1}), dtype=np.int64),
-        _number(path, line, "PriorityTier", both, int),
-        _number(path, line, "PriorityJobFactor", both, int),
+        np.array(sorted({node_numbers[node] for node in names} - {-1}), dtype=np.int64),
+        _number(path, line, "PriorityTier", priority, int),
+        _number(path, line, "PriorityJobFactor", priority, int),
         line.get("oversubscribe", "").upper() == "EXCLUSIVE",
         line.get("state", "").upper() in CLOSED,
     )

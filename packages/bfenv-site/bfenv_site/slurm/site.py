@@ -83,10 +83,8 @@ def new_memory(
 ) -> Slurm:
     """Return the memory of a site, which its number of processors determines."""
     sized_site, count = site(processors), len(jobs.submit)
-    nodes, parts = (
-        new_nodes(jobs, sized_site.sizes, whole=sized_site.is_whole),
-        len(sized_site.partitions),
-    )
+    nodes = new_nodes(jobs, sized_site.sizes, whole=sized_site.is_whole)
+    parts = len(sized_site.partitions)
     columns = np.full((3, count), -1, dtype=np.int64)
     columns[PARTITION] = sized_site.default
     return Slurm(

@@ -57,8 +57,8 @@ def mixture(trees, came, waited=0, past=None, points=(600, 900)):
     samples = np.linspace(10_000, 20_000, 200)[None]
     past = past_of(samples) if past is None else past
     start = past.moment + came[: len(past.moment)]
-    one = np.array([waited]), np.ones((1, 2), int), np.zeros((1, FEATURES))
-    return samples, mixed(samples, *one, past, start, NOW, trees, points)
+    rows = np.zeros((1, FEATURES))
+    return samples, mixed(samples, np.array([waited]), rows, past, start, NOW, trees, points)
 
 
 def test_right_trees():
