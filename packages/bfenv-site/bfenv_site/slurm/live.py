@@ -163,7 +163,7 @@ def live_memory(
     * `places`: the nodes of those that run, by number.
     """
     memory = new_memory(jobs, processors, generator, site=lambda _: site, settings=settings)
-    memory.told[PARTITION, : len(parts)] = parts
+    memory.columns[PARTITION, : len(parts)] = parts
     for job, numbers in places.items():
         open_on(memory.nodes, job, int(jobs.size[job]), numbers)
     memory.nodes.last_pass[0] = -1  # the first pass finds nodes for the other jobs that run

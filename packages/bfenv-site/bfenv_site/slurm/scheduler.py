@@ -70,7 +70,7 @@ class Slurm(NamedTuple):
     reserved: np.ndarray  # (p,) int64 jobs of each partition with a reservation
     tried: np.ndarray  # (u, 1 + p) int64 jobs that a cycle looks at: of all users, of none, and of
     # each; in all partitions, and in each
-    told: np.ndarray  # (3, n) int64, of jobs submitted so far: PARTITION, ASSOCIATION, ACCOUNT
+    columns: np.ndarray  # (3, n) int64, of jobs submitted so far: PARTITION, ASSOCIATION, ACCOUNT
 
 
 @kernel
@@ -78,7 +78,7 @@ def decide(cluster, jobs, memory):
     """One pass: the main scheduler, and the backfill if a cycle is due."""
     follow(memory.nodes, cluster, jobs)
     priority, interval = memory.priority, memory.settings[par.INTERVAL]
-    association = memory.told[ASSOCIATION]
+    association = memory.columns[ASSOCIATION]
     is_anew = pri.follow_usage(priority, cluster, jobs, association)
     is_due = memory.cycles[0] and _is_cycle_due(cluster, memory)
     left = len(waiting(cluster))
@@ -123,7 +123,7 @@ def _is_cycle_due(cluster, memory):
 @kernel
 def order_queue(cluster, jobs, memory):
     """Bring the waiting jobs into order; return their number, of `ranking.line`."""
-    ranking, columns = memory.ranking, memory.told
+    ranking, columns = memory.ranking, memory.columns
     for job in waiting(cluster):
         if ranking.dynamic[0] or not ranking.listed[job]:
             ranking.number[job] = pri.score_of(
@@ -160,7 +160,7 @@ def schedule(cluster, jobs, memory, count):
             wake_at(cluster, clock[FULL_DUE])
             return
         looked += 1
-        part = memory.told[PARTITION, job]
+        part = memory.columns[PARTITION, job]
         if memory.blocked[part]:
             continue
         memory.nodes.is_whole[0] = memory.whole[part]
@@ -208,7 +208,7 @@ def backfill(cluster, jobs, memory, count):
         if position >= count:
             return
         job = line[position]
-        part = memory.told[PARTITION, job]
+        part = memory.columns[PARTITION, job]
         if fits_now(cluster, jobs, memory, job):
             start_on_nodes(cluster, jobs, memory, job)
             begun, tests = begun + 1, tests + 1
@@ -260,7 +260,7 @@ def _list_candidates(cluster, jobs, memory, count):
     for job in memory.ranking.line[:count]:
         if cluster.start[job] < 0 and jobs.requested_start[job] <= now(cluster):
             if limited:
-                user, part = jobs.user[job] + 2, memory.told[PARTITION, job] + 1
+                user, part = jobs.user[job] + 2, memory.columns[PARTITION, job] + 1
                 if (
                     0 < of_user <= tried[user, 0]
                     or 0 < of_part <= tried[0, part]
@@ -287,7 +287,7 @@ def fits_now(cluster, jobs, memory, job):
     size, limit = jobs.size[job], jobs.estimate[job]
     if not may_start(cluster, jobs, job):
         return False
-    part = memory.told[PARTITION, job]
+    part = memory.columns[PARTITION, job]
     memory.nodes.is_whole[0] = memory.whole[part]
     within = memory.parts[part]
     if ft.find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0) >= 0:
@@ -299,7 +299,7 @@ def fits_now(cluster, jobs, memory, job):
 def is_tested_now(cluster, jobs, memory, job):
     """Tell whether a job that can get no reservation reaches Slurm's test, for a start now."""
     size, limit = jobs.size[job], jobs.estimate[job]
-    within = memory.parts[memory.told[PARTITION, job]]
+    within = memory.parts[memory.columns[PARTITION, job]]
     last = ft.find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0)
     return last < 0 and size_of_wanted(memory.nodes) >= size
 
@@ -314,7 +314,7 @@ def plan(cluster, jobs, memory, job, window):
     """
     nodes, future = memory.nodes, memory.future
     size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[par.RESOLUTION]
-    part, begin, place = memory.told[PARTITION, job], now(cluster), 0
+    part, begin, place = memory.columns[PARTITION, job], now(cluster), 0
     within = memory.parts[part]
     nodes.is_whole[0] = memory.whole[part]
     is_tested = False

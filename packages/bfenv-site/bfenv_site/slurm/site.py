@@ -105,7 +105,7 @@ def new_memory(
         blocked=np.zeros(parts, dtype=np.bool_),
         reserved=np.zeros(parts, dtype=np.int64),
         tried=np.zeros((int(jobs.user.max()) + 3, 1 + parts), dtype=np.int64),
-        told=columns,
+        columns=columns,
     )
 
 
@@ -115,21 +115,21 @@ def new_memory(
 class SlurmOfSite(NamedTuple):
     """What the scheduler of a site remembers, and the columns of jobs to come."""
 
-    to_tell: np.ndarray  # (3, n) int64: PARTITION, ASSOCIATION and ACCOUNT of each job
-    known: np.ndarray  # (1,) int64 jobs of which the scheduler has been told
+    columns: np.ndarray  # (3, n) int64: PARTITION, ASSOCIATION and ACCOUNT of each job
+    copied: np.ndarray  # (1,) int64 jobs whose columns the scheduler has
     slurm: Slurm
 
 
 @kernel
 def decide_on_site(cluster, jobs, memory):
     """One pass. The columns of jobs submitted since the last one are copied first."""
-    columns, to_tell = memory.slurm.told, memory.to_tell
-    while memory.known[0] < cluster.state[NEXT_JOB]:
-        job = memory.known[0]
+    columns, all_columns = memory.slurm.columns, memory.columns
+    while memory.copied[0] < cluster.state[NEXT_JOB]:
+        job = memory.copied[0]
         for row in range(len(columns)):
-            columns[row, job] = to_tell[row, job]
+            columns[row, job] = all_columns[row, job]
         meet(memory.slurm.priority, columns[ASSOCIATION, job], columns[ACCOUNT, job])
-        memory.known[0] += 1
+        memory.copied[0] += 1
     decide(cluster, jobs, memory.slurm)
 
 

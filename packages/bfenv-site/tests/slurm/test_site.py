@@ -214,11 +214,11 @@ def test_the_scheduler_knows_nothing_of_jobs_to_come(policy):
     seen = set()
     while advance(cluster, jobs, truth):
         made.decide(cluster, jobs, memory)
-        known = cluster.state[NEXT_JOB]
-        told = memory.slurm.told
-        assert (told[PARTITION, :known] == [1, 0, 1, 0][:known]).all()
-        assert (told[PARTITION, known:] == site.default).all()
-        assert (told[PARTITION + 1 :, known:] == -1).all()
-        assert memory.slurm.priority.counts[1] == min(known, 2)
-        seen.add(int(known))
+        count = cluster.state[NEXT_JOB]
+        columns = memory.slurm.columns
+        assert (columns[PARTITION, :count] == [1, 0, 1, 0][:count]).all()
+        assert (columns[PARTITION, count:] == site.default).all()
+        assert (columns[PARTITION + 1 :, count:] == -1).all()
+        assert memory.slurm.priority.counts[1] == min(count, 2)
+        seen.add(int(count))
     assert seen == {1, 2, 3, 4}
