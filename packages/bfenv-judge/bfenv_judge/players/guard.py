@@ -66,15 +66,15 @@ def why(order: dict[str, Any], error: BaseException) -> str:
     name = first[2:].rstrip(b"\n").decode(errors="replace")
     if first.startswith(b"#!") and name.endswith("\r"):
         return (
-            f"its first line ends in CR LF, so there is no interpreter {name!r}; save it with LF "
-            "at the ends of lines"
+            f"its first line ends in CR LF, so there is no interpreter {name!r}; save it with "
+            "LF line endings"
         )
     if isinstance(error, FileNotFoundError) and first.startswith(b"#!"):
         return f"the interpreter of its first line, {name.strip()}, is not there"
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
         if first.startswith(b"\xef\xbb\xbf"):
             return "it begins with a byte order mark, so its first line names no interpreter"
-        return "it is no program of this machine, and its first line names no interpreter (#!)"
+        return "it is not a program for this machine, and its first line names no interpreter (#!)"
     return str(error)
 
 
@@ -90,7 +90,7 @@ def first_line(program: str) -> bytes:
             try:
                 with open(path, "rb") as file:
                     return file.readline(256)
-            except OSError:  # it may be run, and not be read
+            except OSError:  # it may be executable and not readable
                 return b""
     return b""
 

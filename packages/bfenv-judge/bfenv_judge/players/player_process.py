@@ -251,7 +251,7 @@ def _program(word: str) -> str:
         if os.path.isdir(word):
             what = "it is a folder"
         elif os.path.isfile(word):
-            what = f"it may not be run; allow that with chmod +x {word}"
+            what = f"it is not executable; run chmod +x {word}"
         raise BfenvError(f"player {word!r}: {what}")
     return str(Path(path).absolute())
 

@@ -169,7 +169,10 @@ def test_step_before_reset():
         ("#!/usr/bin/env python3\r", "its first line ends in CR LF, so there is no interpreter"),
         ("#!/no/such/python", "the interpreter of its first line, /no/such/python, is not there"),
         (f"\ufeff#!{sys.executable}", "it begins with a byte order mark, so its first line"),
-        ("import os", "it is no program of this machine, and its first line names no interpreter"),
+        (
+            "import os",
+            "it is not a program for this machine, and its first line names no interpreter",
+        ),
     ],
 )
 def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
@@ -186,11 +189,11 @@ def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
     [
         ("./gone.py", "player './gone.py': no such program"),
         ("./folder", "player './folder': it is a folder"),
-        ("./closed.py", r"it may not be run; allow that with chmod \+x ./closed.py"),
+        ("./closed.py", r"it is not executable; run chmod \+x ./closed.py"),
     ],
 )
 def test_a_command_that_names_no_program(name, error, tmp_path, monkeypatch):
-    """The message says whether there is nothing, a folder, or a file that may not be run."""
+    """The message says whether there is nothing, a folder, or a file that is not executable."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "closed.py").write_text("#!/bin/sh\n")
     monkeypatch.chdir(tmp_path)

@@ -65,12 +65,12 @@ class SlurmError(BfenvError):
 
 
 class Partition(NamedTuple):
-    """What a cycle found in a partition; jobs are named as in Slurm."""
+    """What a cycle has read and wants in a partition; jobs have their names in Slurm."""
 
     partition: str
     slurm: list[str]  # the first waiting jobs in Slurm's order, without the lifts
     wanted: list[str]  # the same in the wanted order
-    lift: dict[str, int]  # by how much each is to be lifted
+    lift: dict[str, int]  # how far each must be lifted
     left_alone: list[str]  # waiting jobs whose Nice someone else set
     left_out: dict[str, int]  # jobs that wait for something other than processors, by the reason
     age_limit: int | None  # seconds, of the guard
@@ -313,7 +313,7 @@ class LiveQueue:
     def write(self, changes: Mapping[Entry, int]) -> list[str]:
         """Set the Nice of jobs, in one call of scontrol; return what it could not do.
 
-        The file says before what the Nice may be then.
+        Before the call, the file notes the old and the new Nice of each job.
 
         Raises SlurmError if Slurm does not answer, and BfenvError if it does not allow it.
         """

@@ -129,13 +129,13 @@ def forecaster_of_queue(
         policy = "slurm" if has_partitions else PLANNER
     competitor = find_competitor(policy)
     if has_partitions and not knows_partitions(competitor):
-        notes.append(f"{competitor.name} knows no partitions: in its futures, jobs run on any node")
+        notes.append(f"{competitor.name} ignores partitions: in its futures, jobs run on any node")
     if without_limit := sum(entry.limit == 0 for entry in entries):
         notes.append(
-            f"taken as long as the longest, for want of a limit: {counted(without_limit, 'job')}"
+            f"without a known limit, so the longest is assumed: {counted(without_limit, 'job')}"
         )
     if endless := sum(entry.limit == UNLIMITED for entry in entries):
-        notes.append(f"without a limit, so without an end by limits: {counted(endless, 'job')}")
+        notes.append(f"without a limit, so they never end in the plan: {counted(endless, 'job')}")
 
     past = _past(trace, users, snapshot.time)
     now = snapshot.time - past.origin
@@ -153,8 +153,8 @@ def forecaster_of_queue(
         for begin, end, size in windows
         if end - past.origin > now + 1
     )
-    if over := len(windows) - len(outages):
-        notes.append(f"left out, because over by then: {counted(over, 'maintenance window')}")
+    if count := len(windows) - len(outages):
+        notes.append(f"left out, because already over: {counted(count, 'maintenance window')}")
     outages, cut = united_outages(outages, processors)
     if cut:
         notes.append(f"{counted(cut, 'maintenance window')} would take {MORE_THAN_ALL}")
@@ -218,8 +218,8 @@ def _at(
         return snapshot, []
     date = datetime.fromtimestamp(snapshot.time, UTC)
     return snapshot, [
-        f"the queue does not say when it was printed: taken as of its last event, "
-        f"{date:%Y-%m-%d %H:%M} UTC (give --at)"
+        "the queue does not say when it was printed: the time of its last event is assumed, "
+        f"{date:%Y-%m-%d %H:%M} UTC (set it with --at)"
     ]
 
 

@@ -17,8 +17,8 @@ from bfenv_site.defaults import SINFO
 from bfenv_site.live.squeue import Entry, Snapshot, no_answer, whole_number
 from bfenv_site.slurm.conf import expand_names
 
-# Words of a node's state: with what runs on them, such nodes are lost; or they run what they have
-# and take nothing new. Slurm says some of it by a flag behind the word.
+# Words of a node's state. A lost node is lost with its jobs; a draining node finishes its jobs and
+# takes no new ones. Slurm writes some of these states as a flag after the word.
 LOST = re.compile(r"down|drained|fail|maint|inval|unk|fut|err|perfctrs")
 DRAINING = re.compile(
     r"drain|drng|res(er)?v|reboot(?!_cancel)|block|pow(er(ing)?)?_?(down|dn|drain)|no(t)?_?respond"
@@ -67,7 +67,7 @@ def read_sinfo(path: str | os.PathLike[str]) -> list[Node]:
 
 
 def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
-    """Return the nodes in lines of the command SINFO; `where` they are from is for messages.
+    """Return the nodes in lines of the command SINFO; `where` is their source, for messages.
 
     Raises BfenvError as `read_sinfo` does.
     """
@@ -101,7 +101,7 @@ def _nodes(rows: Iterable[tuple[str, ...]]) -> list[Node]:
 def read_state(text: str) -> tuple[bool, bool]:
     """Tell from a state whether a node takes new jobs, and whether the jobs on it are lost.
 
-    A state is a word with flags behind it, as in "idle*", or words, as in "IDLE+DRAIN".
+    A state is a word with flags after it, as in "idle*", or words, as in "IDLE+DRAIN".
     """
     words = text.strip().lower().rstrip(FLAGS).split("+")
     flags = set(text.strip()) & set(FLAGS)
@@ -169,10 +169,10 @@ def on_nodes(
 ) -> tuple[list[Entry], list[Entry]]:
     """Return the jobs that matter on the nodes that take jobs, and those that are left out.
 
-    A running job counts with its processors on these nodes. One that has none there holds nothing
-    that others could have; it is left out, and named if its nodes are lost or not known. A waiting
-    job is left out if the nodes of its partitions have too few processors. The reason of a job that
-    is left out becomes why.
+    A running job counts with its processors on these nodes. Without any there, it holds nothing
+    that others could have: it is left out, and listed only if its nodes are lost or not known. A
+    waiting job is left out if the nodes of its partitions have too few processors. The reason of
+    each job that is listed as left out says why.
 
     Args:
         entries: Those that run, or wait for processors.
@@ -187,7 +187,7 @@ def on_nodes(
 
     @cache
     def room(partition: str) -> tuple[set[str], int]:
-        """Return the partitions that there are of a job's, and how many processors are up there."""
+        """Return which of a job's partitions there are, and the processors that are up there."""
         allowed = partitions & set(partition.split(","))
         if not allowed:
             return allowed, processors
@@ -200,8 +200,8 @@ def on_nodes(
                 reason = f"partition {entry.partition}, which sinfo does not list"
                 left_out.append(entry._replace(reason=reason))
             elif entry.size > most:
-                where = f"{entry.partition} has" if allowed else "the machine has"
-                left_out.append(entry._replace(reason=f"more processors than {where} up"))
+                where = entry.partition if allowed else "the machine"
+                left_out.append(entry._replace(reason=f"too few working processors in {where}"))
             else:
                 kept.append(entry)
             continue

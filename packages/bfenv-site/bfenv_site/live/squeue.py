@@ -81,7 +81,7 @@ class Entry(NamedTuple):
 
     @property
     def array(self) -> str:
-        """The number of the job, or of the array that it is of."""
+        """The number of the job, or of its array."""
         return self.name.partition("_")[0]
 
 
@@ -130,7 +130,7 @@ def read_squeue(path: str | os.PathLike[str], maintenance: bool = False) -> Snap
 
 
 def snapshot_of(where: Any, lines: Iterable[str], maintenance: bool = False) -> Snapshot:
-    """Return what lines of the command SQUEUE say; `where` they are from is for messages.
+    """Return what lines of the command SQUEUE say; `where` is their source, for messages.
 
     Raises BfenvError as `read_squeue` does.
     """
@@ -178,7 +178,7 @@ def _snapshot(
 
 
 def _reason_apart(entry: Entry, maintenance: bool) -> str:
-    """Return for what a job waits other than processors; "" if it waits for these alone."""
+    """Return what a job waits for besides processors; "" for nothing else."""
     if entry.reason == rs.SUSPENDED:
         return rs.SUSPENDED
     if rs.is_for_processors(entry.reason) or (maintenance and rs.is_maintenance(entry.reason)):
@@ -238,7 +238,7 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
 def _seconds(where: str, text: str) -> int:
     """Return the seconds of a time; 0 if it is not said, UNLIMITED if there is no end.
 
-    Raises WorkloadError if it is something else; `where` it is from is for the message.
+    Raises WorkloadError if it is something else; `where` is its source, for the message.
     """
     if text.upper() in ENDLESS:
         return UNLIMITED
@@ -251,7 +251,7 @@ def _seconds(where: str, text: str) -> int:
 
 
 def whole_number(where: str, text: str) -> int:
-    """Return the number that a text of digits says; `where` it is from is for the message.
+    """Return the number that a text of digits says; `where` is its source, for the message.
 
     Raises WorkloadError if it is something else, or has more than DIGITS digits.
     """
@@ -274,7 +274,7 @@ def _tasks(where: Any, text: str) -> tuple[int, int]:
     """Return the number of jobs in an entry and how many may run at once, or 0.
 
     These are 3 and 4 for "7_[0-2%4]". Raises WorkloadError if Slurm has cut the list of tasks, or
-    it cannot be read; `where` it is from is for the message.
+    it cannot be read; `where` is its source, for the message.
     """
     match = TASKS.search(text)
     if match is None:
@@ -353,8 +353,8 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
 def _amount(where: Any, field: str, value: Any, default: int = 0, most: int = LARGEST) -> int:
     """Return a number of Slurm's JSON, plain or wrapped; the default if there is none.
 
-    Raises WorkloadError if it is larger than `most`, or no finite number; `where` it is from and
-    its `field` are for the message.
+    Raises WorkloadError if it is larger than `most`, or no finite number; `where` is its source;
+    it and `field` are for the message.
     """
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None

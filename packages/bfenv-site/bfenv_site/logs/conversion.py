@@ -109,7 +109,7 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
     reading.counts.update(log.counts)
     has_delimiters = log.delimiter_option and "in it?" in first
     if log.durations and "seconds since 1970; expected seconds" in first:
-        first += " (give the unit behind the column, as in --map submit=COLUMN:ms)"
+        first += " (add the unit to the column, as in --map submit=COLUMN:ms)"
     if malformed and on_error == "raise":
         advice = f"--skip leaves out {counted(malformed, 'such line')} of {total:,}"
         no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"

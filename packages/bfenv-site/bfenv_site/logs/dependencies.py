@@ -13,9 +13,8 @@ from bfenv_site.logs.run import Run
 
 ITEM = re.compile(r"\s*([a-z]*):?([^()]*)(?:\(.*\))?\s*", re.IGNORECASE)  # "afterok:7:8_3(failed)"
 TASKS = re.compile(r"_\[[^\]]*\]")  # some tasks of an array: all of it counts
-JOB_ID = re.compile(
-    r"([0-9]+(?:_[0-9]+)?)(?:_\*)?(?:\+[0-9]+)?"
-)  # "7_*", an array; "7+1", a part of 7
+# "7_*" is an array, and "7+1" a part of 7
+JOB_ID = re.compile(r"([0-9]+(?:_[0-9]+)?)(?:_\*)?(?:\+[0-9]+)?")
 ENDS = {"", "afterok", "afterany", "afternotok", "aftercorr", "afterburstbuffer"}  # "" for a number
 CORRESPONDS = "aftercorr"  # each task of an array waits for the one of its number
 

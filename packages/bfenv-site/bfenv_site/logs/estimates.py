@@ -97,9 +97,7 @@ def check_unit(
     is_named = "estimate" in columns and overrun == "kill"
     if is_named and beyond > max(FEW_BEYOND, MOST_LONGER * len(runtime)):
         likely = _likely_unit(runtime, estimate, columns)
-        advice = (
-            "a column is likely in another unit, which may stand behind it, as in time_limit:min"
-        )
+        advice = "a column is likely in another unit; add its unit, as in time_limit:min"
         if likely:
             field, column, unit = likely
             advice = (

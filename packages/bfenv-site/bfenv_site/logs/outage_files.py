@@ -39,8 +39,7 @@ def load_outages(
 
     Each line is "begin,end" or "begin,end,processors", without processors for the whole machine.
     A first line that begins with "begin" or "start" has column names; lines that begin with "#" are
-    comments. Or the file is what Slurm
-    prints of its nodes' events:
+    comments. The file may also have the events of nodes, as Slurm prints them:
 
         sacctmgr -P show event format=NodeName,TimeStart,TimeEnd,TRES Start=2026-01-01
 
@@ -114,13 +113,13 @@ def load_outages(
         )
     united, cut = united_outages(outages, trace.processors)
     said = []
-    if early := sum(end <= 0 for _, _, end, _ in events):
-        said.append(f"{counted(early, 'outage')} before the log's first submission left out")
+    if count := sum(end <= 0 for _, _, end, _ in events):
+        said.append(f"{counted(count, 'outage')} before the log's first submission left out")
     windows = [] if is_slurm else events
-    if begun := sum(first < 0 < end for _, first, end, _ in windows):
-        said.append(f"{counted(begun, 'outage')} cut at the log's first submission")
-    if larger := sum(out > trace.processors for _, _, end, out in windows if end > 0):
-        said.append(f"{counted(larger, 'outage')} cut to the machine's processors")
+    if count := sum(first < 0 < end for _, first, end, _ in windows):
+        said.append(f"{counted(count, 'outage')} cut at the log's first submission")
+    if count := sum(out > trace.processors for _, _, end, out in windows if end > 0):
+        said.append(f"{counted(count, 'outage')} cut to the machine's processors")
     if cut:
         said.append(f"{counted(cut, 'outage')} would take {MORE_THAN_ALL}")
     if said:

@@ -147,7 +147,9 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         eligible = _time(log, "eligible", record.eligible, zone)
         submit = max(submit, order_times(eligible, (start,), (), None)[0])
     if runtime and end > start >= 0 and 999 < runtime / (end - start) < 1001:
-        advice = " (give the unit, as in --map runtime=COLUMN:ms)" if log.durations else ""
+        advice = (
+            " (add the unit to the column, as in --map runtime=COLUMN:ms)" if log.durations else ""
+        )
         raise ValueError(
             f"{log.labels.get('runtime', 'runtime')}: in milliseconds, by start and end{advice}"
         )

@@ -145,7 +145,7 @@ def read_columns(
 def split_units(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, float]]:
     """Return the column of each field without its unit, and the seconds in the units.
 
-    Raises WorkloadError if a unit is behind the column of something else than a time.
+    Raises WorkloadError if a column that is not a time has a unit.
     """
     columns, units = {}, {}
     for field, text in mapping.items():

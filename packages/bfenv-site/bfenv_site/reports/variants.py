@@ -229,7 +229,7 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     notes = [f"outage {text}" for text in outage_texts(trace, outages)]
     united, cut = united_outages({*trace.outages, *outages}, trace.processors)
     if set(united) == set(united_outages(trace.outages, trace.processors)[0]):
-        notes.append("they lie within the outages of the log, so nothing changes")
+        notes.append("the new outages lie within those of the log, so nothing changes")
     elif any(
         outage.begin < logged_outage.end and logged_outage.begin < outage.end
         for outage in outages

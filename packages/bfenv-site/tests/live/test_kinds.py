@@ -55,7 +55,7 @@ def test_a_policy_without_partitions_says_so(ask):
     nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
     jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu")]
     notes = ask(jobs, nodes, policy="easy").notes
-    assert "easy knows no partitions: in its futures, jobs run on any node" in notes
+    assert "easy ignores partitions: in its futures, jobs run on any node" in notes
     assert not any("knows no" in note for note in ask(jobs, nodes, policy="slurm").notes)
 
 
@@ -140,7 +140,7 @@ def test_jobs_on_nodes_that_sinfo_does_not_list_are_left_out(ask):
 def test_a_job_larger_than_what_its_partition_has_up_is_left_out(ask):
     jobs = [job("1", partition="gpu", size=5), job("2", partition="gpu", size=4)]
     forecaster = ask(jobs, ["c1|idle|cpu", "c2|idle|cpu", "g1|idle|gpu", "g2|down|gpu"])
-    assert left_out(forecaster) == {"more processors than gpu has up": 1}
+    assert left_out(forecaster) == {"too few working processors in gpu": 1}
     assert forecaster.waiting().job == ("2",)
 
 
@@ -262,7 +262,7 @@ def test_windows_that_are_over_or_take_too_much_are_named(ask, tmp_path):
     forecaster = ask([job("1", limit="3:00:00")], ["n1|idle", "n2|idle"], maintenance=path, at=NOW)
     assert forecaster.waiting().plan.tolist() == [6 * HOUR]
     notes = " ".join(forecaster.notes)
-    assert "left out, because over by then: 1 maintenance window" in notes
+    assert "left out, because already over: 1 maintenance window" in notes
     assert "2 maintenance windows would take more processors than the machine has" in notes
 
 
@@ -276,7 +276,7 @@ def test_a_job_without_a_limit_never_ends_by_limits(ask, policy):
     forecast = forecaster.waiting()
     assert forecast.plan.tolist() == [np.inf]
     assert forecast.median[0] > HOUR
-    assert "without a limit, so without an end by limits: 1 job" in forecaster.notes
+    assert "without a limit, so they never end in the plan: 1 job" in forecaster.notes
 
 
 @pytest.mark.parametrize("days", [2, 60])
@@ -306,9 +306,9 @@ def test_a_job_with_an_unknown_limit_runs_for_longer_than_it_has(ask):
 def test_a_queue_without_a_clock_says_what_was_taken(ask):
     jobs = [runs("1", "n1"), job("2")]
     notes = " ".join(ask(jobs, ["n1|allocated"], clock=False).notes)
-    assert "taken as of its last event, 2026-02-02 02:30 UTC (give --at)" in notes
+    assert "the time of its last event is assumed, 2026-02-02 02:30 UTC (set it with --at)" in notes
     given = ask(jobs, ["n1|allocated"], clock=False, at="2026-02-02T02:40Z")
-    assert given.waiting().plan.tolist() == [3000] and "taken as of" not in " ".join(given.notes)
+    assert given.waiting().plan.tolist() == [3000] and "is assumed" not in " ".join(given.notes)
     with pytest.raises(BfenvError, match="must be seconds since 1970 or a date with an offset"):
         ask(jobs, ["n1|allocated"], clock=False, at="yesterday")
 

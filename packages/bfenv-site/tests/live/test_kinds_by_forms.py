@@ -1,6 +1,6 @@
-"""The table of kinds by forms: what each command answers to what sites really have.
+"""Cases of real sites by the form of their data: what each command answers.
 
-`kinds.md` is generated, and stands on the page "Study a site that runs Slurm". To write it again,
+`kinds.md` is generated, and is part of the page "Study a site that runs Slurm". To write it again,
 delete it and run these tests twice.
 """
 
@@ -27,30 +27,30 @@ WINDOWS = (
 BUSY = ["n1|4|allocated|cpu"]
 # Jobs and nodes of live queues
 QUEUES = {
-    "I partition": ([runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
+    "partition": ([runs("1", "g1", partition="gpu"), job("2", partition="gpu")],
                     ["c1|4|idle|cpu", "g1|4|allocated|gpu"]),
-    "I lost node": ([runs("1", "n1"), runs("2", "n2"), job("3")],
+    "lost node": ([runs("1", "n1"), runs("2", "n2"), job("3")],
                     ["n1|4|down*|cpu", "n2|4|allocated|cpu"]),
-    "I draining node": ([runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
+    "draining node": ([runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")],
                         ["n1|4|draining|cpu", "n2|4|allocated|cpu"]),
-    "I too few nodes": ([runs("1", "n1"), job("2"), job("3", size=5)], BUSY),
-    "I partition without nodes": ([runs("1", "n1"), job("2"), job("3", partition="fat")], BUSY),
-    "J reason": ([runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)], BUSY),
-    "J reason out of date": (
+    "too few nodes": ([runs("1", "n1"), job("2"), job("3", size=5)], BUSY),
+    "partition without nodes": ([runs("1", "n1"), job("2"), job("3", partition="fat")], BUSY),
+    "reason": ([runs("1", "n1"), job("2", reason="Licenses"), job("3", size=4)], BUSY),
+    "reason that is out of date": (
         [runs("1", "n1"), job("2", reason="ReqNodeNotAvail, UnavailableNodes:n1")], BUSY,
     ),
-    "J array throttle": ([runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
+    "array throttle": ([runs("7_1", "n1", size=1), job("7_[2-9%1]", size=1), job("8", size=4)],
                          ["n1|4|mixed|cpu"]),
-    "K no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], BUSY),
-    "K limit not said": ([runs("1", "n1", limit="NOT_SET"), job("2")], BUSY),
-    "K limit of three days": ([runs("1", "n1", limit="3-00:00:00"), job("2")], BUSY),
-    "M dependency": ([runs("1", "n1"), job("2", reason="Dependency"), job("3")], BUSY),
-    "O outages": ([job("1", limit="3:00:00")], ["n1|4|idle|cpu"]),
+    "no limit": ([runs("1", "n1", limit="UNLIMITED"), job("2")], BUSY),
+    "limit unknown": ([runs("1", "n1", limit="NOT_SET"), job("2")], BUSY),
+    "limit of three days": ([runs("1", "n1", limit="3-00:00:00"), job("2")], BUSY),
+    "dependency": ([runs("1", "n1"), job("2", reason="Dependency"), job("3")], BUSY),
+    "maintenance": ([job("1", limit="3:00:00")], ["n1|4|idle|cpu"]),
 }  # fmt: skip
 # Jobs of a log: number, submit, runtime, limit, and the job that they wait for
 LOGS = {
-    "M dependency": [(1, 0, 3600, 3600, -1), (2, 0, 60, 600, 1)],
-    "O outages": [(1, 0, 60, 600, -1), (2, 11_400, 60, 600, -1)],
+    "dependency": [(1, 0, 3600, 3600, -1), (2, 0, 60, 600, 1)],
+    "maintenance": [(1, 0, 60, 600, -1), (2, 11_400, 60, 600, -1)],
 }
 TWO_JOBS = [(1, 0, 1000, 3600, -1), (2, 0, 1000, 3600, -1)]  # of four processors
 ALL = "PartitionName=cpu Nodes=ALL Default=YES"
@@ -91,8 +91,10 @@ def left_out_text(counts):
 def forecast_cell(path, nodes, **options):
     """What `bfenv when` says of a queue: the plan by limits, and what is left out."""
     forecaster = forecaster_of_queue(path, sinfo=nodes, futures=20, at=NOW, **options)
-    plan = ", ".join("never" if wait == np.inf else f"{wait:.0f} s" for wait in
-                     forecaster.waiting().plan.tolist())  # fmt: skip
+    plan = ", ".join(
+        "never" if wait == np.inf else f"{wait:.0f} s"
+        for wait in forecaster.waiting().plan.tolist()
+    )
     return plan + left_out_text(left_out(forecaster))
 
 
@@ -134,13 +136,13 @@ def what_if_cell(folder, jobs, policy="easy", changes=""):
 
 
 def queue_rows(folder, monkeypatch):
-    """A row for each queue: what each command answers to each form."""
-    yield ("kind", "`when`, text", "`when`, JSON", "`apply`", "`report whatif`")
+    """row for each queue: what each command answers to each form."""
+    yield ("case", "`when`, text", "`when`, JSON", "`apply`", "`report whatif`")
     for kind, (jobs, nodes) in QUEUES.items():
         place = folder / kind.replace(" ", "-")
         place.mkdir()
         (place / "nodes").write_text("\n".join(nodes))
-        windows = place / "windows.txt" if kind == "O outages" else None
+        windows = place / "windows.txt" if kind == "maintenance" else None
         if windows:
             windows.write_text("begin,end\n" + WINDOWS)
         cells = []
@@ -150,19 +152,17 @@ def queue_rows(folder, monkeypatch):
         assert len(set(cells)) == 1
         cells.append(order_cell(place, monkeypatch, jobs, nodes))
         changes = f"maintenance={windows}" if windows else ""
-        cells.append(
-            what_if_cell(place, LOGS[kind], changes=changes) if kind in LOGS else "no queue"
-        )
+        cells.append(what_if_cell(place, LOGS[kind], changes=changes) if kind in LOGS else "–")
         yield (kind, *cells)
 
 
 def conf_rows(folder):
-    """A row for each slurm.conf: what a log and a live queue wait under it, and what is named.
+    """row for each slurm.conf: what a log and a live queue wait under it, and what is named.
 
     In the queue, a job of four processors runs, and two wait, of four and of eight. The log has two
     jobs of four at once.
     """
-    yield ("L slurm.conf", "`when`, text", "`when`, JSON", "`report whatif`", "said")
+    yield ("slurm.conf", "`when`, text", "`when`, JSON", "`report whatif`", "warning")
     (folder / "nodes.conf").write_text("NodeName=n[1-2] CPUs=4\n")
     jobs = [runs("1", "n1", size=4), job("2", size=4, priority=200), job("3", size=8)]
     for form, write in zip(FORMS, (as_text, as_json), strict=True):
@@ -171,14 +171,16 @@ def conf_rows(folder):
         conf = folder / "slurm.conf"
         head = ["SchedulerType=sched/backfill", "SelectType=select/cons_tres"]
         conf.write_text("\n".join([*head, *lines]) + "\n")
-        nodes = ["n1|8|mixed|cpu"] if "n1 CPUs=8" in lines[0] else ["n1|4|allocated|cpu",
-                                                                    "n2|4|idle|cpu"]  # fmt: skip
+        nodes = ["n1|4|allocated|cpu", "n2|4|idle|cpu"]
+        if "n1 CPUs=8" in lines[0]:
+            nodes = ["n1|8|mixed|cpu"]
         (folder / "nodes").write_text("\n".join(nodes))
         policy = f"slurm(conf='{conf}')"
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            cells = [forecast_cell(folder / form, folder / "nodes", policy=policy)
-                     for form in FORMS]  # fmt: skip
+            cells = [
+                forecast_cell(folder / form, folder / "nodes", policy=policy) for form in FORMS
+            ]
             assert len(set(cells)) == 1
             cells.append(what_if_cell(folder, TWO_JOBS, policy))
         said = {str(warning.message).partition(": ")[2] for warning in warned}
@@ -186,11 +188,11 @@ def conf_rows(folder):
 
 
 def unit_rows(folder):
-    """A row for each unit of a limit of an hour: the limit that is read, or why none is."""
+    """row for each unit of a limit of an hour: the limit that is read, or why none is."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    yield ("P unit of a limit of 1 h", "csv", "parquet")
+    yield ("unit of a limit of 1 h", "csv", "parquet")
     for kind, (limit, unit, unit_of_submit) in UNITS.items():
         factor = 1000 if unit_of_submit else 1
         columns = {

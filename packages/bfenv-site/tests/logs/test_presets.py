@@ -158,7 +158,7 @@ def test_times_may_have_a_unit(factor, unit, tmp_path):
     rows = [{"s": (BEGIN + i) * factor, "n": 1, "r": 60, "l": 60} for i in range(JOBS)]
     path = write_table(tmp_path / "jobs.csv", rows)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
-    with pytest.raises(WorkloadError, match="give the unit behind the column, as in --map submit="):
+    with pytest.raises(WorkloadError, match="add the unit to the column, as in --map submit="):
         read_columns(path, mapping, processors=4)
     trace = read_columns(path, mapping | {"submit": f"s:{unit}"}, processors=4)
     assert trace.jobs.submit.tolist() == list(range(JOBS))
