@@ -73,7 +73,7 @@ def forecaster_of_queue(
         history: A workload: an accounting log, for runtimes and arrivals. None for none.
         users: The file of `bfenv workloads import --users`, which tells the history's users by
             name.
-        policy: The scheduler. None for `slurm` if sinfo names partitions of different nodes, and
+        policy: The scheduler. None for `slurm`, which knows nodes, if there is a `sinfo`, and
             PLANNER otherwise.
         at: When the snapshot was taken, in seconds since 1970 or as a date with an offset. None for
             what its clock says.
@@ -126,7 +126,7 @@ def forecaster_of_queue(
             "run on any processors"
         )
     if policy is None:
-        policy = "slurm" if has_partitions else PLANNER
+        policy = PLANNER if sinfo is None else "slurm"
     competitor = find_competitor(policy)
     if has_partitions and not knows_partitions(competitor):
         notes.append(f"{competitor.name} ignores partitions: in its futures, jobs run on any node")
