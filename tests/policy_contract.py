@@ -125,8 +125,8 @@ def replay(policy, trace):
 
 def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
     acts(policy)
-    starts = replay(policy, workload())
-    assert np.array_equal(starts, bfenv.simulate(workload(), policy, SEED).start)
+    trace = workload()[:60]
+    assert np.array_equal(replay(policy, trace), bfenv.simulate(trace, policy, SEED).start)
 
 
 def test_it_copes_with_a_machine_that_is_already_busy(policy):

@@ -18,7 +18,8 @@ from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import COMPILED
 from tests.strict_arrays import strict, strict_environment
 
-FEW = 24  # jobs, for tests of many policies or settings
+FEW = 24  # jobs, for tests of many settings or options
+SOME = 42  # jobs, for tests of many policies
 SETTINGS = st.fixed_dictionaries(
     {
         "window": st.sampled_from([1, 2, 5, 16, 64]),
@@ -78,7 +79,7 @@ def play(policy, env, seed=0):
     return agent, info
 
 
-def check_free(policy, count=70):
+def check_free(policy, count=SOME):
     """Where all is allowed, each job starts when it does under `simulate`, and none is replaced."""
     trace = workload(count)
     free = {"reservations": 0, "idle": "every_pass", "window": count}
@@ -88,7 +89,7 @@ def check_free(policy, count=70):
     assert agent.replaced_actions == info["forced_starts"] == 0
 
 
-def check_default(policy, count=70):
+def check_default(policy, count=SOME):
     """By default, each planned start that is not made counts as replaced, and each other start."""
     trace = workload(count)
     episode = {"episode_jobs": 4 * count // 7, "warmup_jobs": 2 * count // 7}

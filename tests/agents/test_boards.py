@@ -32,15 +32,23 @@ def measured(suite, policy):
     return slowdown(float(np.mean(means)))
 
 
+def each(policies):
+    """Mark the agents, whose orders take half a minute to compile, for `make thorough`."""
+    return [
+        pytest.param(name, marks=[pytest.mark.thorough] if name.startswith("agent:") else [])
+        for name in policies
+    ]
+
+
 @pytest.mark.compiled
-@pytest.mark.parametrize("policy", column("windows"))
+@pytest.mark.parametrize("policy", each(column("windows")))
 def test_windows(policy):
     """Every score of the short windows comes out again."""
     log("lublin_256_10k")
     assert measured("rlscheduler-windows-v1", policy) == column("windows")[policy]
 
 
-@pytest.mark.parametrize("policy", ["easy", "agent:formula", "agent:trial-formula"])
+@pytest.mark.parametrize("policy", each(["easy", "agent:formula", "agent:trial-formula"]))
 def test_archive(policy):
     """So do those of EASY and of the best agents of both divisions on the archive."""
     log("KTH-SP2-1996-2.1-cln")

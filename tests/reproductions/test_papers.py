@@ -17,8 +17,6 @@ from reproductions.results import Results, printed, read_printed
 from reproductions.rows import plan, run
 from reproductions.verdict import compare
 
-pytestmark = pytest.mark.compiled
-
 every_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 
 
@@ -118,6 +116,7 @@ FINDINGS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("paper, item", FINDINGS, ids=[" ".join(key) for key in FINDINGS])
 def test_a_finding_holds_on_generated_workloads(paper, item, tmp_path):
     """All comparisons of these claims hold."""
