@@ -165,7 +165,10 @@ def learn(
     ] = 262_144,
     reward: Annotated[
         str, typer.Option(metavar="REWARD", help="Of the networks of stable-baselines3.")
-    ] = "penalized",
+    ] = "penalized_product",
+    window: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Slots that these networks see.")
+    ] = 8,
     workload: Annotated[
         str | None, typer.Option("--workload", "-w", metavar="NAME", help="Instead of the default.")
     ] = None,
@@ -192,7 +195,9 @@ def learn(
             raise UnknownNameError("learner", name, learning.LEARNERS)
     check_folder(out)
     points = learning.reference_points(workload, test_episodes)
-    trainings = learning.learning_points(names, seeds, steps, reward, workload, test_episodes, jobs)
+    trainings = learning.learning_points(
+        names, seeds, steps, reward, workload, test_episodes, jobs, window
+    )
     with show.progress() as progress:
         task = progress.add_task("training", total=len(names) * seeds)
         for curve in trainings:

@@ -30,6 +30,7 @@ from bfenv.evaluation.agent_scores import BEST_ORDER
 from bfenv.train_sb3 import Args, make_model
 
 EPISODES = 64
+WINDOW = 8  # slots that networks see; with fewer, they learn from fewer steps
 POINTS = 4  # of a curve, after the point of the untrained network
 # Networks of stable-baselines3, and what differs from its defaults
 PLAIN: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -71,10 +72,11 @@ def learning_points(
     learners: Sequence[str],
     seeds: int,
     steps: int,
-    reward: str = "penalized",
+    reward: str = "penalized_product",
     workload: str | None = None,
     episodes: int = EPISODES,
     jobs: int = 1,
+    window: int = WINDOW,
 ) -> Iterator[list[Point]]:
     """Train learners, and yield the curve of each seed of each when it is done.
 
@@ -86,12 +88,13 @@ def learning_points(
         workload: To train and score on; by default the environment's own.
         episodes: Test episodes of a score.
         jobs: Trainings at the same time.
+        window: Slots of the networks in PLAIN.
     """
     present = [name for name in learners if name != EVOLUTION or find_spec("bfenv_lab")]
     calls = [
         delayed(_evolve)(seed, workload, episodes)
         if name == EVOLUTION
-        else delayed(_train)(name, seed, steps, reward, workload, episodes)
+        else delayed(_train)(name, seed, steps, reward, workload, episodes, window)
         for name in present
         for seed in range(seeds)
     ]
@@ -126,21 +129,26 @@ class _Scores(BaseCallback):
 
 
 def _train(
-    learner: str, seed: int, steps: int, reward: str, workload: str | None, episodes: int
+    learner: str,
+    seed: int,
+    steps: int,
+    reward: str,
+    workload: str | None,
+    episodes: int,
+    window: int,
 ) -> list[Point]:
     """Train a network; return its scores before, meanwhile and at the end."""
     torch.set_num_threads(1)
     model: Any
-    settings: dict[str, Any] = {}
     if learner == RECIPE:
         args = Args(seed=seed, steps=steps, workload=workload or "")
-        model, settings = make_model(args), {"window": args.window}
+        model, window = make_model(args), args.window
     else:
         algorithm, options = PLAIN[learner]
-        envs = BackfillVecEnv(16, workload, reward=reward)
+        envs = BackfillVecEnv(16, workload, window=window, reward=reward)
         model = algorithm("MultiInputPolicy", envs, seed=seed, **options)
     agent: Any = model if isinstance(model, MaskablePPO) else LegalChoice(model)
-    test_envs = BackfillVectorEnv(episodes, workload, split="test", **settings)
+    test_envs = BackfillVectorEnv(episodes, workload, split="test", window=window)
 
     def choose(seen: Any, mask: np.ndarray) -> np.ndarray:
         actions, _ = agent.predict(seen, deterministic=True, action_masks=mask.astype(bool))
