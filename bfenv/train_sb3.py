@@ -32,7 +32,7 @@ class Args:
     steps: Annotated[int, "actions, over all environments together"] = 524_288
     policy: Annotated[str, "scorer or ranker (ScorerPolicy), or MultiInputPolicy"] = "scorer"
     reward: Annotated[str, "of the environment"] = "penalized"
-    window: Annotated[int, "slots of the queue that the agent sees"] = 32
+    window: Annotated[int, "slots of the queue that the agent sees"] = 8
     num_envs: Annotated[int, "environments that one call steps"] = 64
     num_steps: Annotated[int, "actions in each environment between two updates"] = 128
     batch_size: Annotated[int, "actions of a gradient"] = 1024

@@ -1,12 +1,10 @@
 """Rows of competitors on episodes: agents act in the environment, policies are simulated."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from bfenv.agents.agent_names import POLICY_SUFFIX
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.player import Totals
 from bfenv.analysis.comparison import starves
@@ -21,7 +19,7 @@ from bfenv.evaluation.row import Row, new_row
 RANDOM = "random"  # name of the agent that learns nothing
 DEFAULT = "Backfill-v0"  # name of the default workload
 STARVING_EPISODES = "starving_episodes"  # name of a metric
-MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
+MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports mention
 
 
 def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
@@ -80,10 +78,7 @@ def row_of_episodes(competitor: Competitor, case: Episodes) -> Row:
 
 def outside_note(name: str, share: float) -> str:
     """Say at which share of an agent's decisions jobs waited outside the window."""
-    is_random = re.split("[: ]", name)[0] == RANDOM  # options and "(sampled)" may follow
-    learns = not is_random and not name.endswith(POLICY_SUFFIX)
-    hint = "; train with a larger one to show them all" if learns else ""
-    return f"{name}: at {percent(share)} of its decisions jobs waited outside the window{hint}"
+    return f"{name}: at {percent(share)} of its decisions jobs waited outside the window"
 
 
 def _notes(totals: Totals) -> dict[str, float]:

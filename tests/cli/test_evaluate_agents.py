@@ -210,14 +210,6 @@ def test_note_on_the_choice():
     assert not any(line.startswith("°") for line in notes(rows))
 
 
-@pytest.mark.parametrize("name", ["random (sampled)", "easy (agent)", "a.zip"])
-def test_note_on_the_window(name):
-    """Only of what learns, the note says to train with a larger window."""
-    row = ROW | {"policy": name, "outside_window": 0.25}
-    (note,) = (line for line in notes([row]) if line.startswith(name))
-    assert ("train" in note) == (name == "a.zip")
-
-
 @pytest.mark.parametrize(
     ("episodes", "long", "notes"),
     [
