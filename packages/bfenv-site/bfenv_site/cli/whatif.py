@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, check_page, option
+from bfenv.cli.options import (
+    BackendOption,
+    ForceOption,
+    FormatOption,
+    JobsOption,
+    SchedulerOption,
+    check_page,
+    option,
+)
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 from bfenv_site.defaults import TODAY
@@ -48,6 +56,9 @@ def whatif(
     ),
     without: str | None = option(None, "WHAT", "outages: remove all outages of the log."),
     out: Path | None = option(None, "FILE", "Also write a page, .html.", "--out", "-o"),
+    jobs: JobsOption = 1,
+    backend: BackendOption = "loky",
+    scheduler: SchedulerOption = None,
     format: FormatOption = Format.table,
     force: ForceOption = False,
 ) -> None:
@@ -100,7 +111,8 @@ def whatif(
         def done(row: Row) -> None:
             progress.update(bar, advance=1, description=row.workload)
 
-        result = what_if(trace, variants, names, as_is=as_is, done=done)
+        workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+        result = what_if(trace, variants, names, as_is=as_is, done=done, **workers)
     if out is not None:  # before the table, whose reader may stop early
         write_atomically(out, what_if_page(trace.name, result).encode())
     _print(result, trace.name, format)

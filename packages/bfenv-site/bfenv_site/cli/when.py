@@ -45,8 +45,8 @@ def when(
     policy: str | None = option(
         None,
         "POLICY",
-        "Policy of the site. Default: easy. With --squeue: slurm if partitions have different "
-        "nodes, else conservative-replan.",
+        "Policy of the site. Default: easy. With --squeue and --sinfo: slurm. With --squeue alone: "
+        "conservative-replan.",
         "--policy",
         "-p",
     ),

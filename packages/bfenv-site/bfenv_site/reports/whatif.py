@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,7 @@ def what_if(
     *,
     as_is: bool = True,
     done: Callable[[Row], None] = lambda row: None,
+    **workers: Any,
 ) -> WhatIf:
     """Simulate variants of a trace, and the trace as it is, under each policy.
 
@@ -66,6 +67,7 @@ def what_if(
         policies: Names of policies.
         as_is: Simulate the trace as it is, too.
         done: Called with each row.
+        **workers: Where to run: `jobs`, `backend` and `scheduler` of `bfenv.parallel.run_tasks`.
 
     Returns:
         The row of each policy and variant.
@@ -80,14 +82,12 @@ def what_if(
         raise BfenvError("there is no variant, and the site as it is was left out")
     cases = variant_cases({label: variant.trace for label, variant in by_label.items()})
     cases = with_known_partitions(policies, cases)
-    rows = [
-        row
-        for policy in policies
-        for row in evaluate([policy], cases, keep_schedules=True, done=done)
-    ]
+    rows = evaluate(policies, cases, keep_schedules=True, done=done, **workers)
     for row in rows:
         if not row.ok:
             raise PolicyError(row.failure)
+    names = list(dict.fromkeys(row.policy for row in rows))
+    rows.sort(key=lambda row: names.index(row.policy))  # which keeps the order of the variants
     notes = [
         f"{label}: {'; '.join(variant.notes)}"
         for label, variant in by_label.items()

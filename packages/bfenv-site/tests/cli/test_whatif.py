@@ -39,6 +39,12 @@ def test_side_by_side(run, site, tmp_path):
         assert {name: row[name] for name in expected} == expected
 
 
+def test_processes(run, site):
+    """Two processes print what one does."""
+    command = ("report", "whatif", site, "--processors", "+10%", "-p", "easy", "-p", "fcfs")
+    assert run(*command, "--jobs", 2) == run(*command)
+
+
 def test_no_change(run, site):
     """Without a change there is nothing to compare, and a line says how to ask for one."""
     status, out, _ = run("report", "whatif", site, "-p", "easy")
