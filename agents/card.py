@@ -77,7 +77,7 @@ class Card:
         return self.trained_on + self.validated_on
 
     def score_cells(self) -> list[tuple[str, ...]]:
-        """Return texts for each score: where, load, seen, ratio, range, longest wait, mean wait.
+        """Return texts for each score: workload, load, seen, ratio, range, longest wait, mean wait.
 
         "seen" says whether other jobs of that log were in the training. Their users and machine are
         the same, so a log that was not seen is the harder test. The mean wait stands beside EASY's.
@@ -85,16 +85,16 @@ class Card:
         logs = {span.trace for span in self.seen_jobs}
         cells: list[tuple[str, ...]] = []
         for score in self.scores:
-            where = score.get("workload") or score["on"]
+            workload = score.get("workload") or score["on"]
             load = score.get("load", "")
             load = "own" if load is None else str(load)
             ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
             wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
             means = [score[name] for name in ("mean_wait", "easy_mean_wait") if name in score]
             mean = " / ".join(map(format_duration, means))
-            seen = "yes" if where in logs else "no"
+            seen = "yes" if workload in logs else "no"
             cells.append(
-                (where, load, seen, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", mean)
+                (workload, load, seen, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", mean)
             )
         return cells
 

@@ -52,9 +52,9 @@ class NetworkAgent:
         settings = complete_settings(cast(EnvSettings, card.settings))
         job, cluster = find_job_features(settings, ()), find_cluster_features(settings)
         self._widths = len(job), len(cluster)
-        for wanted, there in ((card.queue_features, job), (card.cluster_features, cluster)):
-            if list(wanted) != [feature.name for feature in there]:
-                raise BfenvError(f"{card.name}: was trained on other columns: {', '.join(wanted)}")
+        for names, features in ((card.queue_features, job), (card.cluster_features, cluster)):
+            if list(names) != [feature.name for feature in features]:
+                raise BfenvError(f"{card.name}: was trained on other columns: {', '.join(names)}")
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -139,8 +139,8 @@ def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
     Raises PolicyError if it was not; the message names the action and the time.
     """
     if info["illegal_action"]:
-        what = "the pass" if slot == window else f"slot {slot}"
-        raise PolicyError(f"illegal action at {now} s: {what}")
+        action = "the pass" if slot == window else f"slot {slot}"
+        raise PolicyError(f"illegal action at {now} s: {action}")
 
 
 class Totals(NamedTuple):

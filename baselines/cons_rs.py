@@ -141,10 +141,10 @@ def choose(memory, jobs, queue, wait, slowdown):
 
 
 @kernel
-def copy_plan(plan, other, queue):
-    """Make `other` the same plan for the jobs of `queue`, with all that is known of it."""
-    rs.copy_reservations(plan, other, queue)
-    copy_openings(plan.openings, other.openings, queue)
+def copy_plan(plan, target, queue):
+    """Make `target` the same plan for the jobs of `queue`, with all that is known of it."""
+    rs.copy_reservations(plan, target, queue)
+    copy_openings(plan.openings, target.openings, queue)
 
 
 @kernel

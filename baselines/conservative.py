@@ -170,10 +170,10 @@ CONSERVATIVE_SJF, CONSERVATIVE_RANDOM, CONSERVATIVE_RANDOM_SJF = (
     replace(
         conservative(order),
         name=f"conservative-{order}",
-        summary=f"conservative; {how}",
+        summary=f"conservative; {clause}",
         source=_SECTION + f"6, Table 9 ({label})",
     )
-    for order, how, label in (
+    for order, clause, label in (
         ("sjf", "after early completions the shortest jobs move up first", "LSBF"),
         ("random", "after early completions jobs move up in random order", "RBF"),
         ("random-sjf", "jobs move up in random order, the shorter with better chances", "RLBF"),

@@ -146,10 +146,10 @@ POLICIES = (
     replan_policy(
         find_order(order),
         name="conservative-replan" if order == "fcfs" else f"conservative-replan-{order}",
-        summary=f"plans all jobs from scratch at every pass, {how}",
+        summary=f"plans all jobs from scratch at every pass, {clause}",
         source=f"{_SECTION}, {place}",
     )
-    for order, how, place in (
+    for order, clause, place in (
         ("fcfs", "in order of arrival", "Table 10 (FIFO-backfilling)"),
         ("sjf", "the shortest first", "Table 10 (shortest-first)"),
         ("random", "in random order", "Table 10 (randomized)"),

@@ -221,11 +221,11 @@ def give_up(reservations, jobs, job):
 
 
 @kernel
-def copy_reservations(reservations, other, queue):
-    """Make `other` the same plan for the jobs of `queue`; what is known of it is not copied."""
-    pr.copy(reservations.profile, other.profile)
+def copy_reservations(reservations, target, queue):
+    """Make `target` the same plan for the jobs of `queue`; what is known of it is not copied."""
+    pr.copy(reservations.profile, target.profile)
     for job in queue:
-        other.planned_start[job] = reservations.planned_start[job]
+        target.planned_start[job] = reservations.planned_start[job]
 
 
 @kernel

@@ -78,8 +78,8 @@ def decide(cluster, jobs, memory):
             start(cluster, jobs, job)
             rs.copy_reservations(memory.tentative, reservations, waiting(cluster))
             rs.forget(reservations, waiting(cluster))
-            for other in waiting(cluster):
-                memory.refused[memory.kind[other]] = rs.NONE
+            for waiting_job in waiting(cluster):
+                memory.refused[memory.kind[waiting_job]] = rs.NONE
             next_start = rs.start_due(reservations, cluster, jobs)
     wake_at(cluster, next_start)
 
@@ -120,18 +120,18 @@ def others_can_wait(cluster, jobs, memory, job):
     reserve(tentative.profile, size, now(cluster), now(cluster) + estimate)
     turn = rs.NONE  # where the predecessor of the kind would stand
     last = FOREVER  # the last job that would meet this plan: all, if its own turn never comes
-    for other in waiting(cluster):
-        if cluster.start[other] >= 0:
+    for waiting_job in waiting(cluster):
+        if cluster.start[waiting_job] >= 0:
             continue
-        if other == job:
+        if waiting_job == job:
             turn, last = rs.first_fit(tentative, cluster, jobs, job), job
             continue
-        anchor = rs.reserve_anchor_point(tentative, cluster, jobs, other)
-        if anchor > guarantee[other]:
+        anchor = rs.reserve_anchor_point(tentative, cluster, jobs, waiting_job)
+        if anchor > guarantee[waiting_job]:
             memory.refused[kind] = last
             return False
-        if kinds[other] == kind and turn == anchor:
-            turn, last = rs.first_fit(tentative, cluster, jobs, job), other
+        if kinds[waiting_job] == kind and turn == anchor:
+            turn, last = rs.first_fit(tentative, cluster, jobs, job), waiting_job
     return True
 
 

@@ -24,9 +24,9 @@ def promise(cluster, jobs, memory, job):
     if promised_start[job] != NONE and memory.state[at.SETTLED]:
         return promised_start[job]
     if priority[job] > memory.state[at.LOWEST]:
-        for other in waiting(cluster):
-            if promised_start[other] != NONE and priority[other] < priority[job]:
-                _take_out(cluster, jobs, memory, other)
+        for rival in waiting(cluster):
+            if promised_start[rival] != NONE and priority[rival] < priority[job]:
+                _take_out(cluster, jobs, memory, rival)
     size, length = jobs.size[job], at.length_of(cluster, jobs, memory, job)
     if promised_start[job] == NONE:
         promised_start[job] = place(memory.promises.profile, size, length, now(cluster))

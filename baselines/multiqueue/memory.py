@@ -77,8 +77,8 @@ def reassign_processors(partitions, cluster, jobs, job):
     if len(partitions.owned) == 1:
         return
     partitions.busy[:] = 0
-    for other in running(cluster):
-        partitions.busy[partition_of(partitions, jobs, other)] += jobs.size[other]
+    for running_job in running(cluster):
+        partitions.busy[partition_of(partitions, jobs, running_job)] += jobs.size[running_job]
     p = partition_of(partitions, jobs, job)
     for q in range(len(partitions.owned)):
         if q != p:

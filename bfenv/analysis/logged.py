@@ -129,10 +129,10 @@ def _announced(trace: Trace) -> str:
 
 def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     left_out = []
-    for field, what in ((PARTITION, "partitions"), (QUEUE, "queues")):
+    for field, noun in ((PARTITION, "partitions"), (QUEUE, "queues")):
         count = len(np.unique(records[:, field]))
         if count > 1 and not (field == PARTITION and is_partitioned(trace)):
-            left_out.append(f"{count} {what} and their limits and priorities are one queue here")
+            left_out.append(f"{count} {noun} and their limits and priorities are one queue here")
     groups = len(np.unique(records[:, GROUP][records[:, GROUP] >= 0]))
     if groups > 1:
         left_out.append(f"shares and limits of {groups} groups")

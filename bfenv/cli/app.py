@@ -53,7 +53,7 @@ def _print_versions(wanted: bool) -> None:
     if wanted:
         from bfenv.leaderboard.provenance import versions
 
-        print(", ".join(f"{what} {version}" for what, version in versions().items()))
+        print(", ".join(f"{name} {version}" for name, version in versions().items()))
         raise typer.Exit
 
 

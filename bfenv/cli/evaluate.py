@@ -395,10 +395,10 @@ def _show_log(trace: "Trace", rows: "Sequence[Row]", format: Format) -> None:
         show.prose("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 
-def _refuse(used: dict[str, bool], where: str) -> None:
+def _refuse(used: dict[str, bool], context: str) -> None:
     for name in used:
         if used[name]:
-            raise BfenvError(f"{name} has no effect {where}")
+            raise BfenvError(f"{name} has no effect {context}")
 
 
 def _compatible(names: list[str], cases: "Sequence[Case | Episodes]") -> list[str]:
@@ -407,6 +407,6 @@ def _compatible(names: list[str], cases: "Sequence[Case | Episodes]") -> list[st
 
     compatible = compatible_policies(names, cases)
     if unable := [name for name in names if name not in compatible]:
-        what = "left out, because they do not plan for requested start times"
-        show.text(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
+        reason = "left out, because they do not plan for requested start times"
+        show.text(f"bfenv: {reason}: {', '.join(unable)}", file=sys.stderr)
     return compatible

@@ -168,8 +168,8 @@ class Once(TyperCommand):
                 if is_policy
                 else "see --help"
             )
-            what = "argument" if takes_none else "further argument"
-            raise BfenvError(f"{command} takes no {what} {extra[0]!r}; {hint}")
+            noun = "argument" if takes_none else "further argument"
+            raise BfenvError(f"{command} takes no {noun} {extra[0]!r}; {hint}")
         for option in given:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
             if given.count(option) > 1 and not flag_or_list:

@@ -41,7 +41,7 @@ def scored(rows: Sequence[Row], case: Episodes) -> list[Scored]:
     """Return what is shown of rows of episodes: what was played, metrics, and marks."""
     best, beyond, fair = best_policies(rows), starving(rows), best_without_starving(rows)
     settings = case.env_settings
-    what = {
+    episodes = {
         "split": settings["split"],
         "episodes": len(case.windows),
         "episode_jobs": settings["episode_jobs"],
@@ -49,7 +49,7 @@ def scored(rows: Sequence[Row], case: Episodes) -> list[Scored]:
     names = ("policy", "kind", "division", "workload", "processors", "jobs")
     return [
         {name: getattr(row, name) for name in names}
-        | what
+        | episodes
         | {"offered_load": case.traces[0].offered_load}
         | dict.fromkeys(NOTED, 0)  # policies make no decisions of the environment
         | dict(row.metrics)
@@ -92,8 +92,8 @@ def scores(rows: Sequence[Scored], format: Format, candidates: Sequence[str] = (
 def notes(rows: Sequence[Scored], candidates: Sequence[str] = ()) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     divisions = {row["division"] for row in rows}
-    where = "of bfenv" if len(divisions) == 1 else "of its division"
-    lines = [f"{BEST} the policy {where} with the lowest penalized slowdown"]
+    scope = "of bfenv" if len(divisions) == 1 else "of its division"
+    lines = [f"{BEST} the policy {scope} with the lowest penalized slowdown"]
     if candidates and any(row["best_without_starving"] for row in rows):
         unshown = [name for name in candidates if name not in {row["policy"] for row in rows}]
         tried = "; ".join(["the policies above", *unshown])

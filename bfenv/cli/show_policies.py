@@ -200,7 +200,7 @@ def over_workloads(
     note = MARK_MEANING * is_marked if is_judged else NOT_JUDGED
     title = "Mean bounded slowdown, and ratios to EASY's over all workloads"
     if format is Format.latex:
-        where = f" of the split {split}" if split else ""
+        scope = f" of the split {split}" if split else ""
         means = f", means of {seeds} seeds" if seeds > 1 else ""
         show.latex_table(
             [
@@ -212,7 +212,7 @@ def over_workloads(
             ],
             lines,
             intervals,
-            f"Mean bounded slowdown{where}{means}. Below it, the 95 % interval of the difference "
+            f"Mean bounded slowdown{scope}{means}. Below it, the 95 % interval of the difference "
             "from EASY's, job by job. The last three columns are over all workloads.",
             note,
         )

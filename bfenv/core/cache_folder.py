@@ -25,7 +25,7 @@ KEPT_DIGESTS = 8  # of a module; checkouts side by side, and branches, have dige
 @cache
 def cache_root() -> Path | None:
     """The first of $BFENV_CACHE and the user's cache folder that can be written and is private."""
-    why = "no folder is named"
+    reason = "no folder is named"
     for parent in (os.environ.get("BFENV_CACHE"), platformdirs.user_cache_path("bfenv")):
         if not parent:
             continue
@@ -41,10 +41,10 @@ def cache_root() -> Path | None:
             if open_to_others is None:
                 with tempfile.TemporaryFile(dir=folder):
                     return folder
-            why = f"others may write to {open_to_others}"
+            reason = f"others may write to {open_to_others}"
         except OSError as error:
-            why = str(error)
-    _complain(why)
+            reason = str(error)
+    _complain(reason)
     return None
 
 
@@ -87,11 +87,11 @@ def _own_group() -> int | None:
 _complaints: list[str] = []
 
 
-def _complain(why: str) -> None:
+def _complain(reason: str) -> None:
     """Say once per process that compiled kernels are lost when it ends."""
     if not _complaints:
-        print(f"bfenv: compiled kernels are not kept: {why}", file=sys.stderr, flush=True)
-    _complaints.append(why)
+        print(f"bfenv: compiled kernels are not kept: {reason}", file=sys.stderr, flush=True)
+    _complaints.append(reason)
 
 
 def write_to_cache(file: Path, data: bytes) -> None:

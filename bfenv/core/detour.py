@@ -78,9 +78,9 @@ def around_outages(policy: Policy, trace: Trace, event_order: str = "standard") 
     Raises WorkloadError if there are some, and the event order is not the standard one.
     """
     outages, dependencies = outages_of(trace), dependencies_of(trace)
-    for what, count in (("outages", outages), ("dependencies", dependencies)):
+    for feature, count in (("outages", outages), ("dependencies", dependencies)):
         if count and event_order != "standard":
-            raise WorkloadError(f"{trace.name}: {what} need the standard event order")
+            raise WorkloadError(f"{trace.name}: {feature} need the standard event order")
     if not outages and dependencies is None:
         return policy
 

@@ -30,17 +30,17 @@ class NotInstalledError(BfenvError):
     """Something that another distribution of bfenv has, which is not installed.
 
     Args:
-        what: What was asked for.
+        subject: What was asked for.
         extra: The key of PACKAGES that brings it.
     """
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(what, extra)
-        self.what = what
+    def __init__(self, subject: str, extra: str) -> None:
+        super().__init__(subject, extra)
+        self.subject = subject
         self.extra = extra
 
     def __str__(self) -> str:
-        return f'{self.what} comes with bfenv-{self.extra}: pip install "bfenv[{self.extra}]"'
+        return f'{self.subject} comes with bfenv-{self.extra}: pip install "bfenv[{self.extra}]"'
 
 
 @cache
@@ -50,7 +50,7 @@ def offers(group: str) -> Mapping[str, EntryPoint]:
 
 
 def load_offer(
-    group: str, name: str, extra: str = "", what: str = "", error: type[BfenvError] = BfenvError
+    group: str, name: str, extra: str = "", subject: str = "", error: type[BfenvError] = BfenvError
 ) -> Any:
     """Import what an installed package offers by a name; None if there is nothing.
 
@@ -58,7 +58,7 @@ def load_offer(
         group: One of GROUPS.
         name: The name of the entry point.
         extra: The distribution of bfenv that has it, a key of PACKAGES; "" if none of them does.
-        what: What to call it in the message on a distribution that is not installed.
+        subject: What to call it in the message on a distribution that is not installed.
         error: What is raised if the object cannot be imported.
 
     Raises:
@@ -68,7 +68,7 @@ def load_offer(
     entry = offers(group).get(name)
     if entry is None:
         if extra:
-            raise NotInstalledError(what or name, extra)
+            raise NotInstalledError(subject or name, extra)
         return None
     return import_object(entry.value, error)
 

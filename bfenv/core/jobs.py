@@ -186,11 +186,11 @@ class Trace:
             f"offered load {self.offered_load:.2f}>"
         )
 
-    def _check(self, column: str, wrong: np.ndarray, what: str) -> None:
+    def _check(self, column: str, wrong: np.ndarray, fault: str) -> None:
         if wrong.any():
             job = int(np.argmax(wrong))
             value = self.runtime[job] if column == "runtime" else getattr(self.jobs, column)[job]
-            raise WorkloadError(f"{self.name}: job {job}: {column} {value} {what}")
+            raise WorkloadError(f"{self.name}: job {job}: {column} {value} {fault}")
 
     def __len__(self) -> int:
         return len(self.runtime)

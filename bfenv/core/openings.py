@@ -85,19 +85,19 @@ def note_from_now(openings, waiting):
 
 
 @kernel
-def copy_openings(openings, other, queue):
+def copy_openings(openings, target, queue):
     """Copy what is known of the openings, and of the jobs of `queue`, into another."""
-    other.noted[0] = openings.noted[0]
+    target.noted[0] = openings.noted[0]
     if not openings.noted[0]:
         return
-    other.gains[0] = openings.gains[0]
+    target.gains[0] = openings.gains[0]
     for slot in range(len(openings.wheel)):
-        other.wheel[slot] = openings.wheel[slot]
+        target.wheel[slot] = openings.wheel[slot]
     for column in range(openings.front.shape[0]):
         for row in range(openings.front.shape[1]):
-            other.front[column, row] = openings.front[column, row]
+            target.front[column, row] = openings.front[column, row]
     for job in queue:
-        other.looked[job] = openings.looked[job]
+        target.looked[job] = openings.looked[job]
 
 
 @kernel

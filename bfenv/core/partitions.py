@@ -61,8 +61,8 @@ def read_partitions(text: str) -> Partitions:
     for item in items:
         match = ITEM.fullmatch(item)
         if match is None or match[1] in sizes or match[1] in same:
-            what = "is not like cpu=512, long=cpu or debug&cpu" if match is None else "comes twice"
-            raise WorkloadError(f"partitions: {item[:40]!r} {what}")
+            fault = "is not like cpu=512, long=cpu or debug&cpu" if match is None else "comes twice"
+            raise WorkloadError(f"partitions: {item[:40]!r} {fault}")
         name, value, partner = match.groups()
         if partner is not None:
             shared.append((name, partner))
@@ -151,9 +151,9 @@ def machine_of_jobs(trace: Trace, partitions: Partitions) -> np.ndarray:
     for number in np.unique(numbers).tolist():
         name = names.get(number, str(number) if number > 0 else UNNAMED)
         if name not in place:
-            there = listed([machine.name for machine in partitions.machines])
-            what = "in no partition" if name == UNNAMED else f"in the partition {name}"
-            raise WorkloadError(f"{trace.name} has jobs {what}, and sizes of {there} only")
+            known = listed([machine.name for machine in partitions.machines])
+            location = "in no partition" if name == UNNAMED else f"in the partition {name}"
+            raise WorkloadError(f"{trace.name} has jobs {location}, and sizes of {known} only")
         result[numbers == number] = place[name]
     sizes = np.array([machine.processors for machine in partitions.machines])
     large = trace.jobs.size > sizes[result]
@@ -258,8 +258,8 @@ def per_partition(
         try:
             schedule = simulate(part, watch_part)
         except IllegalStartError as error:
-            where = int(jobs[error.job]) if 0 <= error.job < len(jobs) else error.job
-            raise IllegalStartError(where, error.time, error.reason, error.policy) from error
+            number = int(jobs[error.job]) if 0 <= error.job < len(jobs) else error.job
+            raise IllegalStartError(number, error.time, error.reason, error.policy) from error
         except StarvationError as error:
             raise StarvationError(jobs[list(error.jobs)].tolist(), error.policy) from error
         for name, column in columns.items():

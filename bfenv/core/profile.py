@@ -92,12 +92,12 @@ def begin_at(profile, time):
 
 
 @kernel
-def copy(profile, other):
+def copy(profile, target):
     """Copy this profile into another."""
     for step in range(profile.steps[0]):
-        other.time[step] = profile.time[step]
-        other.free[step] = profile.free[step]
-    other.steps[0] = profile.steps[0]
+        target.time[step] = profile.time[step]
+        target.free[step] = profile.free[step]
+    target.steps[0] = profile.steps[0]
 
 
 @kernel

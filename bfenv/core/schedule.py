@@ -164,6 +164,6 @@ class Schedule:
         change = np.concatenate([size, -size, size[tried], -size[tried], out, -out])
         return steps(time, change)
 
-    def _forbid(self, wrong: np.ndarray, what: str) -> None:
+    def _forbid(self, wrong: np.ndarray, fault: str) -> None:
         if wrong.any():
-            raise PolicyError(f"{self.policy}: job {int(np.argmax(wrong))} {what}")
+            raise PolicyError(f"{self.policy}: job {int(np.argmax(wrong))} {fault}")

@@ -61,9 +61,9 @@ USER_QUANTITIES = (
 SCALES = {"s": "log_time({})", "jobs": "log_count({})", "-": "{}"}  # of quantities, by unit
 
 
-def _user_feature(which: int) -> Feature:
-    name, unit, meaning, _ = h.QUANTITIES[which]
-    scale = "log_expansion({})" if which == h.PREDICTED_EXPANSION else SCALES[unit]
+def _user_feature(quantity: int) -> Feature:
+    name, unit, meaning, _ = h.QUANTITIES[quantity]
+    scale = "log_expansion({})" if quantity == h.PREDICTED_EXPANSION else SCALES[unit]
     return Feature(name, unit, scale.format(meaning))
 
 

@@ -41,17 +41,17 @@ def calibration_lines(
         )
         for row in closest:
             value = row.metrics.get
-            how = (
+            line = (
                 ratio(value("log_mean_wait_ratio")),
                 slowdown(value("log_rank_correlation")),
                 percent(value("log_close")),
                 verdict(row.metrics) if row.policy == (today or closest[0].policy) else "",
             )
-            lines.append(how)
+            lines.append(line)
         names = [AS_IT_RAN, *(row.policy for row in closest)]
         metrics = [row.metrics for row in (logged, *closest)]
         waits = zip(*alike(*([run.get(name) for run in metrics] for name in WAITS)), strict=True)
         tables[logged.workload] = [
-            (name, *wait, *how) for name, wait, how in zip(names, waits, lines, strict=True)
+            (name, *wait, *line) for name, wait, line in zip(names, waits, lines, strict=True)
         ]
     return tables

@@ -216,12 +216,12 @@ class Row:
         return encode_json(self.to_dict())
 
     @classmethod
-    def from_json(cls, data: bytes, where: object) -> "Row":
+    def from_json(cls, data: bytes, source: object) -> "Row":
         """Return the row in a file's content, checked.
 
         Args:
             data: The content, which may come from anywhere.
-            where: Name of the file, for error messages.
+            source: Name of the file, for error messages.
 
         Raises:
             BfenvError: If this is not a row of schema SCHEMA; the message names the file and the
@@ -230,27 +230,27 @@ class Row:
         try:
             values = json.loads(data.decode(), parse_constant=lambda word: None)
             json.dumps(values, ensure_ascii=False).encode()  # half a character cannot be printed
-            return cls._from_values(values, where)
+            return cls._from_values(values, source)
         except BfenvError:
             raise
         except (ValueError, RecursionError) as error:
-            raise BfenvError(f"{where}: cannot be read: {error}") from error
+            raise BfenvError(f"{source}: cannot be read: {error}") from error
 
     @classmethod
-    def _from_values(cls, values: Any, where: object) -> "Row":
+    def _from_values(cls, values: Any, source: object) -> "Row":
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-            raise BfenvError(f"{where}: not a leaderboard's row of schema {SCHEMA}")
-        check_fields(values, REQUIRED, where)
+            raise BfenvError(f"{source}: not a leaderboard's row of schema {SCHEMA}")
+        check_fields(values, REQUIRED, source)
         results = {part: values.get(part, {}) for part in PARTS}
-        check_fields(results, dict.fromkeys(PARTS, Mapping), where)
-        check_results(results, where)
+        check_fields(results, dict.fromkeys(PARTS, Mapping), source)
+        check_results(results, source)
         required = {name: values[name] for name in REQUIRED}
         required["versions"] = {name: str(value) for name, value in values["versions"].items()}
         for name, choices in CHOICES.items():
             value = values.get(name)
             if value not in choices and not (name in OPTIONAL and value is None):
                 expected = f"must be one of {', '.join(choices)}, got {value!r:.60}"
-                raise BfenvError(f"{where}: field {name!r} {expected}")
+                raise BfenvError(f"{source}: field {name!r} {expected}")
         texts: dict[str, Any] = {
             name: None if values.get(name) is None else str(values[name]) for name in OPTIONAL
         }
@@ -333,12 +333,12 @@ def _slowdown_curve(value: Any) -> SlowdownCurve | None:
     return None
 
 
-def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], where: object) -> None:
+def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], source: object) -> None:
     """Check that all fields are there and of their types.
 
     * `values`: the decoded row.
     * `types`: type of each field, one of CHECKS.
-    * `where`: Name of the file, for error messages.
+    * `source`: Name of the file, for error messages.
 
     Raises BfenvError if a field is missing or of another type; the message names the file and the
     field.
@@ -346,32 +346,32 @@ def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], where: obj
     for name, kind in types.items():
         is_good, expected = CHECKS[kind]
         if name not in values:
-            raise BfenvError(f"{where}: field {name!r} is missing, expected {expected}")
-        _demand(is_good(values[name]), where, name, expected, values[name])
+            raise BfenvError(f"{source}: field {name!r} is missing, expected {expected}")
+        _demand(is_good(values[name]), source, name, expected, values[name])
 
 
-def check_results(results: Mapping[str, Mapping[str, Any]], where: object) -> None:
+def check_results(results: Mapping[str, Mapping[str, Any]], source: object) -> None:
     """Check metrics, classes, versus and curves: what is calculated with must be numbers.
 
     Raises BfenvError as `check_fields` does.
     """
     for name, value in results["metrics"].items():
-        _demand(is_number(value), where, f"metrics.{name}", "a number or null", value)
+        _demand(is_number(value), source, f"metrics.{name}", "a number or null", value)
     for name, part in results["classes"].items():
         is_class = isinstance(part, dict) and all(map(is_number, part.values()))
-        _demand(is_class, where, f"classes.{name}", "an object of numbers", part)
+        _demand(is_class, source, f"classes.{name}", "an object of numbers", part)
     for name, value in results["versus"].items():
         if name != "reference":
             expected = f"null or an object with the numbers {', '.join(ENDS)}"
             is_good = value is None or (
                 isinstance(value, dict) and all(is_number(value.get(end)) for end in ENDS)
             )
-            _demand(is_good, where, f"versus.{name}", expected, value)
+            _demand(is_good, source, f"versus.{name}", expected, value)
     waits, queue = (results["curves"].get(name) for name in ("wait_quantiles", "queue_length"))
     expected = "ascending numbers >= 0"
-    _demand(waits is None or _ascend(waits), where, "curves.wait_quantiles", expected, waits)
+    _demand(waits is None or _ascend(waits), source, "curves.wait_quantiles", expected, waits)
     expected = "an object of k + 1 ascending times and k numbers of jobs >= 0"
-    _demand(queue is None or _is_queue(queue), where, "curves.queue_length", expected, queue)
+    _demand(queue is None or _is_queue(queue), source, "curves.queue_length", expected, queue)
 
 
 def is_number(value: Any) -> bool:
@@ -411,6 +411,6 @@ def _ascend(values: Any) -> bool:
     return are_amounts(values) and all(a <= b for a, b in pairwise(values))
 
 
-def _demand(is_good: bool, where: object, name: str, expected: str, value: Any) -> None:
+def _demand(is_good: bool, source: object, name: str, expected: str, value: Any) -> None:
     if not is_good:
-        raise BfenvError(f"{where}: field {name[:80]!r} must be {expected}, got {shown(value)}")
+        raise BfenvError(f"{source}: field {name[:80]!r} must be {expected}, got {shown(value)}")

@@ -34,9 +34,9 @@ def reference_row(row: Row, rows: Rows) -> Row | None:
     If the reference ran with one seed only, that row is compared with the rows of all seeds.
     """
     for seed in (row.seed, 0):
-        other = rows.get((REFERENCE, row.workload, seed))
-        if other is not None and other.workload_hash == row.workload_hash:
-            return other
+        reference = rows.get((REFERENCE, row.workload, seed))
+        if reference is not None and reference.workload_hash == row.workload_hash:
+            return reference
     return None
 
 

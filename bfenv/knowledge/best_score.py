@@ -23,7 +23,7 @@ class Scores(NamedTuple):
     columns: ep.Columns
     value: np.ndarray  # (n,) float64
     known_in: np.ndarray  # (n,) int64: the pass in which `value` is the job's
-    some: np.ndarray  # (CHUNK,) int64 jobs to be evaluated
+    chunk: np.ndarray  # (CHUNK,) int64 jobs to be evaluated
     met_in: np.ndarray  # (g, 2) int64: the number of the last list in which one of a group was
     # met, without and with a trial
     lists: np.ndarray  # (1,) int64: number of lists so far
@@ -42,7 +42,7 @@ def new_scores(text: str | None, jobs: Jobs, selects: bool = False) -> Scores:
         ep.new_columns(program, count),
         value=np.empty(count),
         known_in=np.full(count, -1),
-        some=np.empty(ep.CHUNK, dtype=np.int64),
+        chunk=np.empty(ep.CHUNK, dtype=np.int64),
         met_in=np.zeros((2 * listed + 1, 2), dtype=np.int64),
         lists=np.zeros(1, dtype=np.int64),
     )
@@ -96,10 +96,10 @@ def _make_known(scores, history, cluster, jobs, queue):
             next += 1
             if scores.known_in[job] != cluster.state[PASSES]:
                 scores.known_in[job] = cluster.state[PASSES]
-                scores.some[count] = job
+                scores.chunk[count] = job
                 count += 1
         if count > 0:
-            part = scores.some[:count]
+            part = scores.chunk[:count]
             ep.score_jobs(
                 scores.program, scores.columns, history, cluster, jobs, part, scores.value
             )

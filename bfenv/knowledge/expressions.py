@@ -104,8 +104,8 @@ def wrong(option: str, text: str, column: int, message: str, hint: str = "") -> 
     text = " ".join(text.split())
     begin, end = max(0, column - 1 - SHOWN), column - 1 + SHOWN
     part = "..." * (begin > 0) + text[begin:end] + "..." * (end < len(text))
-    where = f"at column {column} of {part!r}"
-    return PolicyError(f"{option}: {message}, {where}{'; ' if hint else ''}{hint}")
+    place = f"at column {column} of {part!r}"
+    return PolicyError(f"{option}: {message}, {place}{'; ' if hint else ''}{hint}")
 
 
 def suggest_quantity(name: str) -> str:

@@ -270,59 +270,59 @@ def likely_runtime(history, jobs, job):
 
 
 @kernel
-def quantity(history, cluster, jobs, job, which):
+def quantity(history, cluster, jobs, job, kind):
     """Return one of QUANTITIES of a waiting job, as a float."""
     user, estimate = jobs.user[job], float(jobs.estimate[job])
     has_history = user >= 0 and history.ended[user] > 0
     wait = float(now(cluster) - jobs.submit[job])
-    if which == ESTIMATE:
+    if kind == ESTIMATE:
         return estimate
-    if which == SIZE:
+    if kind == SIZE:
         return float(jobs.size[job])
-    if which == WAIT:
+    if kind == WAIT:
         return wait
-    if which == EXPANSION:
+    if kind == EXPANSION:
         return (wait + estimate) / estimate
-    if which == SUBMIT:
+    if kind == SUBMIT:
         return float(jobs.submit[job])
-    if which == PRIORITY:
+    if kind == PRIORITY:
         return float(jobs.priority[job])
-    if which == MACHINE_SIZE:
+    if kind == MACHINE_SIZE:
         return float(cluster.state[PROCESSORS])
-    if which == PREDICTION:
+    if kind == PREDICTION:
         return predict_runtime(history, jobs, job)
-    if which == PREDICTED_EXPANSION:
+    if kind == PREDICTED_EXPANSION:
         prediction = predict_runtime(history, jobs, job)
         return (wait + prediction) / prediction
-    if which == AGE_LIMIT:
+    if kind == AGE_LIMIT:
         return float(max(1, history.age_limit[0]))
-    if which == FREE:
+    if kind == FREE:
         return float(history.free[0])
-    if which == FITS:
+    if kind == FITS:
         return 1.0 if jobs.size[job] <= history.free[0] else 0.0
-    if which == RANDOM:
+    if kind == RANDOM:
         return history.random[job]
-    if which == TRIED:
+    if kind == TRIED:
         return 1.0 if cluster.trial_start[job] >= 0 else 0.0
-    if which == USER_QUEUED:
+    if kind == USER_QUEUED:
         return float(history.queued[user]) if user >= 0 else 1.0  # the job itself
-    if which == USER_RUNNING:
+    if kind == USER_RUNNING:
         return float(history.running[user]) if user >= 0 else 0.0
-    if which == USER_ENDED:
+    if kind == USER_ENDED:
         return float(history.ended[user]) if user >= 0 else 0.0
-    if which == ACCURACY:
+    if kind == ACCURACY:
         return history.accuracy[user] / history.ended[user] if has_history else 1.0
-    if which == LIKELY_RUNTIME:
+    if kind == LIKELY_RUNTIME:
         return likely_runtime(history, jobs, job)
     if not has_history:
         return estimate
-    if which == USER_RUNTIME:
+    if kind == USER_RUNTIME:
         return history.ended[user] / history.inverse[user]
-    if which == LAST_RUNTIME:
+    if kind == LAST_RUNTIME:
         return float(history.recent[user, 0])
-    if which == PREVIOUS_RUNTIME:
+    if kind == PREVIOUS_RUNTIME:
         return float(history.recent[user, 1]) if history.recent[user, 1] > 0 else estimate
-    if which == SAME_SIZE_RUNTIME:
+    if kind == SAME_SIZE_RUNTIME:
         group = size_group(history, jobs, job)
         total, number = history.by_size[group, 0], history.by_size[group, 1]
     else:

@@ -80,8 +80,8 @@ def code_files(kind: str, name: str) -> list[Path]:
     base, options = parse_name(name, PolicyError)
     prefix, _, agent = base.partition(":")
     if kind == "policy" and prefix == st.CARDS and agent in ELSEWHERE:
-        what = f"the agent {agent}"
-        files_of = load_offer("bfenv.agents", f"{agent}.files", ELSEWHERE[agent], what)
+        subject = f"the agent {agent}"
+        files_of = load_offer("bfenv.agents", f"{agent}.files", ELSEWHERE[agent], subject)
         return list(files_of(str(read_value(options.get("path", "")))))
     if kind == "policy" and (card := _card_named(name)):
         return [Path(card)] if card.endswith(SUFFIX) else []
@@ -135,8 +135,8 @@ def player_command(kind: str, name: str) -> tuple[str, ...]:
         return tuple(find_referee().check_command(name))
     is_saved = kind == "agent" and read_agent(name).is_saved
     files = code_files(kind, name) if is_saved else st.package_of(name)
-    what = f"a player, which runs code that is not bfenv's own such as {name},"
-    return tuple(find_referee(what).python_player(kind, name, files))
+    subject = f"a player, which runs code that is not bfenv's own such as {name},"
+    return tuple(find_referee(subject).python_player(kind, name, files))
 
 
 def is_strange(kind: str, name: str) -> bool:

@@ -57,9 +57,9 @@ def foresight_in_episodes(
     acting = acting_settings(BackfillEnv(trace, **settings).batch)
     settings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
 
-    def schedule_of(other: Trace) -> Schedule:
-        return play_episode(BackfillEnv(other, **settings), settings).times.schedule(
-            other, name, seed
+    def schedule_of(variant: Trace) -> Schedule:
+        return play_episode(BackfillEnv(variant, **settings), settings).times.schedule(
+            variant, name, seed
         )
 
     return look_for_foresight(trace, schedule_of)

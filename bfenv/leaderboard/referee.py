@@ -70,10 +70,11 @@ class Referee(Protocol):
         """Compile what a player needs, or load its compiled code."""
 
 
-def find_referee(what: str = "a player, which runs code that is not bfenv's own,") -> Referee:
+def find_referee(subject: str = "a player, which runs code that is not bfenv's own,") -> Referee:
     """Return the referee.
 
-    Raises NotInstalledError, with the name of `what` needs it, if bfenv-judge is not installed.
+    Raises NotInstalledError, which names the `subject` that needs it, if bfenv-judge is not
+    installed.
     """
-    referee: Referee = load_offer("bfenv.competitors", "player", "judge", what)
+    referee: Referee = load_offer("bfenv.competitors", "player", "judge", subject)
     return referee

@@ -134,7 +134,7 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
     reference = rows_by_run(ok)
     lines = []
     for section in DIVISIONS:
-        entries = {name: runs for (where, name), runs in by_policy.items() if where == section}
+        entries = {name: runs for (part, name), runs in by_policy.items() if part == section}
         whole = [
             name
             for name, runs in sorted(entries.items())
@@ -246,8 +246,8 @@ def _standing(
 
     def over(metric: str, combine: Callable[[list[float]], Any]) -> float | None:
         values = [row.metrics.get(metric) for row in ok]
-        there = [value for value in values if value is not None]
-        return float(combine(there)) if there and len(there) == len(values) else None
+        present = [value for value in values if value is not None]
+        return float(combine(present)) if present and len(present) == len(values) else None
 
     score, low, high = _interval(ratios[measure], name)
     wait_ratio, wait_low, wait_high = _interval(ratios["mean_wait"], name)

@@ -88,7 +88,7 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
             places: list[int | None] = []
             for of in scores.values():
                 better = (
-                    of[other] < of[name] and not np.isclose(of[other], of[name]) for other in peers
+                    of[peer] < of[name] and not np.isclose(of[peer], of[name]) for peer in peers
                 )
                 places.append(None if np.isnan(of[name]) else 1 + sum(better))
             lines.append(Places(name, section, tuple(places)))

@@ -119,9 +119,9 @@ def check_versions(worker: str, versions: dict[str, str], expected: dict[str, st
     """
     for name, version in expected.items():
         if versions.get(name) != version:
-            what = "sources of bfenv" if name == "sources" else name
+            subject = "sources of bfenv" if name == "sources" else name
             raise BfenvError(
-                f"{worker} has {what} {versions.get(name)}, and this machine has {version}: "
+                f"{worker} has {subject} {versions.get(name)}, and this machine has {version}: "
                 "results may differ, so install the same versions"
             )
 

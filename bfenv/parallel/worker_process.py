@@ -122,7 +122,7 @@ class WorkerProcess:
         self.close()
 
 
-_own = threading.local()  # .worker: the worker process of each thread
+_local = threading.local()  # .worker: the worker process of each thread
 
 
 def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) -> T:
@@ -141,16 +141,16 @@ def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) 
         >>> call_in_worker(math.factorial, 5, timeout=60)
         120
     """
-    if not hasattr(_own, "worker"):
-        _own.worker = WorkerProcess()
-    worker: WorkerProcess = _own.worker
+    if not hasattr(_local, "worker"):
+        _local.worker = WorkerProcess()
+    worker: WorkerProcess = _local.worker
     return worker.call(function, *arguments, timeout=timeout)
 
 
 def close_worker() -> None:
     """Kill this thread's worker process, if there is one."""
-    if hasattr(_own, "worker"):
-        _own.worker.close()
+    if hasattr(_local, "worker"):
+        _local.worker.close()
 
 
 def serve(parent: int) -> None:

@@ -82,9 +82,9 @@ def _receive_findings(
     last = -1
     while True:
         silent = not receiver.poll(seconds)
-        where = f"at {progress[2]} s of {traces[progress[1]].name!r}"
+        place = f"at {progress[2]} s of {traces[progress[1]].name!r}"
         if silent and progress[0] == last:
-            yield Fault("endless", f"{where}: no decision within {seconds:g} s")
+            yield Fault("endless", f"{place}: no decision within {seconds:g} s")
             return
         last = progress[0]
         if silent:
@@ -94,8 +94,8 @@ def _receive_findings(
         except EOFError:
             child.join()
             code = child.exitcode or 0
-            how = f"signal {-code}" if code < 0 else f"exit status {code}"
-            yield Fault("failure", f"{where}: it ends the process, {how}")
+            status = f"signal {-code}" if code < 0 else f"exit status {code}"
+            yield Fault("failure", f"{place}: it ends the process, {status}")
             return
         if finding is None:
             return

@@ -34,9 +34,9 @@ class Fault(NamedTuple):
 class PolicyFault(Exception):
     """A fault that ends a run."""
 
-    def __init__(self, kind: str, what: str):
-        super().__init__(what)
-        self.fault = Fault(kind, what)
+    def __init__(self, kind: str, text: str):
+        super().__init__(text)
+        self.fault = Fault(kind, text)
 
 
 @dataclass
@@ -70,14 +70,14 @@ class PolicyMonitor:
         self._check_idle(cluster)
 
     def _failed(self, error: BaseException, cluster: c.Cluster, jobs: Jobs) -> PolicyFault:
-        when = self._when(cluster)
+        moment = self._moment(cluster)
         if isinstance(error, ValueError) and (illegal := find_illegal_start(cluster, jobs)):
-            return PolicyFault("illegal start", f"{when}: job {illegal.job} {illegal.reason}")
+            return PolicyFault("illegal start", f"{moment}: job {illegal.job} {illegal.reason}")
         if isinstance(error, ValueError) and "read-only" in str(error):
             return PolicyFault(
-                "tampering", f"{when}: it writes to the jobs, {describe_error(error)}"
+                "tampering", f"{moment}: it writes to the jobs, {describe_error(error)}"
             )
-        return PolicyFault("failure", f"{when}: {describe_error(error)}")
+        return PolicyFault("failure", f"{moment}: {describe_error(error)}")
 
     def _check_changes(self, before: c.Cluster, cluster: c.Cluster, jobs: Jobs) -> None:
         """Repeat the starts on the copy, and check that both clusters are equal then."""
@@ -90,13 +90,13 @@ class PolicyMonitor:
                 else:
                     c.start(before, jobs, job)
         except (ValueError, IndexError) as error:
-            what = f"{self._when(cluster)}: it starts jobs without start()"
-            raise PolicyFault("tampering", what) from error
+            text = f"{self._moment(cluster)}: it starts jobs without start()"
+            raise PolicyFault("tampering", text) from error
         expected, actual = _visible(before), _visible(cluster)
         for name in expected:
             if not np.array_equal(expected[name], actual[name]):
-                what = f"{self._when(cluster)}: it changes cluster.{name} itself"
-                raise PolicyFault("tampering", what)
+                text = f"{self._moment(cluster)}: it changes cluster.{name} itself"
+                raise PolicyFault("tampering", text)
 
     def _check_idle(self, cluster: c.Cluster) -> None:
         """Check that wake-ups do not go on without effect."""
@@ -105,10 +105,10 @@ class PolicyMonitor:
         busy = arrived or len(c.started(cluster)) or len(c.finished(cluster))
         self.idle = 0 if busy else self.idle + 1
         if self.idle > MOST_IDLE:
-            what = f"{self.idle:,} consecutive wake-ups had no effect"
-            raise PolicyFault("endless", f"{self._when(cluster)}: {what}")
+            text = f"{self.idle:,} consecutive wake-ups had no effect"
+            raise PolicyFault("endless", f"{self._moment(cluster)}: {text}")
 
-    def _when(self, cluster: c.Cluster) -> str:
+    def _moment(self, cluster: c.Cluster) -> str:
         return f"at {int(cluster.state[c.NOW])} s of {self.trace.name!r}"
 
 
@@ -128,8 +128,8 @@ def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedu
         raise PolicyFault("failure", f"on {trace.name!r}: {describe_error(error)}") from error
     for name, values in schedule.records.items():
         if len(values) != len(trace):
-            what = f"{len(values)} records {name!r} of {len(trace)} jobs of {trace.name!r}"
-            raise PolicyFault("failure", what)
+            text = f"{len(values)} records {name!r} of {len(trace)} jobs of {trace.name!r}"
+            raise PolicyFault("failure", text)
     return schedule, monitor
 
 

@@ -127,8 +127,8 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
     yield schedule.start
     draws = before != _global_generators()
     if draws:
-        what = "it draws from the global generator of random or numpy.random, not from its own"
-        yield Fault("global randomness", f"{trace.name!r}: {what}")
+        text = "it draws from the global generator of random or numpy.random, not from its own"
+        yield Fault("global randomness", f"{trace.name!r}: {text}")
     try:
         _seed_global_generators()
         again, second = run_monitored(policy, trace, on_pass)
@@ -149,8 +149,8 @@ def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterat
     seconds = [min(pair) for pair in zip(monitor.seconds, second.seconds, strict=False)]
     if max(seconds) > slow:
         now, length = monitor.passes[int(np.argmax(seconds))]
-        where = f"at {now} s of {trace.name!r}, {length} jobs waiting"
-        yield Fault("slow", f"{where}: the decision takes {max(seconds):.2g} s")
+        place = f"at {now} s of {trace.name!r}, {length} jobs waiting"
+        yield Fault("slow", f"{place}: the decision takes {max(seconds):.2g} s")
     yield DecisionTimes(len(trace), seconds)
 
 
@@ -195,21 +195,21 @@ def _probe_flags(
     for seed in range(1, SEEDS + 1):
         differs = first_difference(schedule.start, _simulate(policy, trace, seed, on_pass).start)
         if differs and not policy.stochastic:
-            what = f"{trace.name!r}, seeds 0 and {seed}: {differs}; declare stochastic=True"
-            yield Fault("undeclared seed", what)
+            text = f"{trace.name!r}, seeds 0 and {seed}: {differs}; declare stochastic=True"
+            yield Fault("undeclared seed", text)
             draws = True
             break
     if (schedule.trial_start >= 0).any() and not policy.trials:
         job = int(np.argmax(schedule.trial_start >= 0))
-        what = f"{trace.name!r}: it starts job {job} for a trial; declare trials=True"
-        yield Fault("undeclared trials", what)
+        text = f"{trace.name!r}: it starts job {job} for a trial; declare trials=True"
+        yield Fault("undeclared trials", text)
     if policy.stateful or policy.stochastic or policy.trials or draws:
         return  # skipping a pass would skip a draw
     skipping = replace(policy, decide=_SkipIdlePasses(policy), run=None)
     differs = first_difference(schedule.start, _simulate(skipping, trace, 0, on_pass).start)
     if differs:
-        what = f"{trace.name!r}, without the passes in which no job may start: {differs}"
-        yield Fault("undeclared state", f"{what}; declare stateful=True")
+        text = f"{trace.name!r}, without the passes in which no job may start: {differs}"
+        yield Fault("undeclared state", f"{text}; declare stateful=True")
 
 
 class _SkipIdlePasses:
@@ -243,7 +243,7 @@ def find_foresight(
     kinds = set()
     for instant in times.tolist():
         expected = _known_starts(schedule, instant)
-        for kind, what, changed in _indistinguishable(schedule, instant, rng):
+        for kind, secret, changed in _indistinguishable(schedule, instant, rng):
             if kind in kinds:
                 continue
             starts = _known_starts(simulate_other(changed), instant)
@@ -251,8 +251,8 @@ def find_foresight(
             differs = differs or first_difference(expected[1], starts[1])
             if differs:
                 kinds.add(kind)
-                where = f"up to {instant} s of {schedule.trace.name!r}"
-                yield Fault(kind, f"{where} it depends on {what}: {differs}")
+                span = f"up to {instant} s of {schedule.trace.name!r}"
+                yield Fault(kind, f"{span} it depends on {secret}: {differs}")
 
 
 def _indistinguishable(
@@ -315,8 +315,8 @@ def _simulate(policy: Policy, trace: Trace, seed: int, on_pass: OnPass) -> Sched
     except (Exception, SystemExit) as error:
         kinds = {IllegalStartError: "illegal start", StarvationError: "starvation"}
         kind = kinds.get(type(error), "failure")
-        what = f"on {trace.name!r} or a variant of it, seed {seed}: {describe_error(error)}"
-        raise PolicyFault(kind, what) from error
+        text = f"on {trace.name!r} or a variant of it, seed {seed}: {describe_error(error)}"
+        raise PolicyFault(kind, text) from error
 
 
 def first_difference(first: np.ndarray, second: np.ndarray) -> str:

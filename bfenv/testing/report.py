@@ -154,8 +154,8 @@ def report_on(
     if len(starts) == len(traces):
         faults = _with_leaks(policy, traces, starts, faults, seconds)
     for name in held_traces(policy):
-        what = "a trace or a schedule, which holds all true runtimes"
-        faults.append(Fault("peeking", f"it can reach {name!r}, {what}"))
+        text = "a trace or a schedule, which holds all true runtimes"
+        faults.append(Fault("peeking", f"it can reach {name!r}, {text}"))
     faults.sort(key=lambda fault: KINDS.index(fault.kind))
     decisions = [second for timing in times for second in timing.seconds]
     return Report(
@@ -224,6 +224,6 @@ def _with_leaks(
     for i, outcome in zip(order, arrays, strict=True):
         differs = first_difference(starts[i], outcome)
         if differs:
-            what = f"{traces[i].name!r}, after other traces or in another process: {differs}"
-            return [*faults, Fault(kind, what)]
+            text = f"{traces[i].name!r}, after other traces or in another process: {differs}"
+            return [*faults, Fault(kind, text)]
     return faults

@@ -119,8 +119,8 @@ def transformed(
         first = first_job or 0
         end = len(trace) if job_count is None else first + job_count
         if not 0 <= first < end <= len(trace):
-            there = f"{trace.name} has jobs 0 to {len(trace) - 1}"
-            raise WorkloadError(f"{there}; got first_job={first}, job_count={job_count}")
+            extent = f"{trace.name} has jobs 0 to {len(trace) - 1}"
+            raise WorkloadError(f"{extent}; got first_job={first}, job_count={job_count}")
         trace = trace[first:end]
     if estimates != "user" or parameters:
         trace = rq.with_estimates(trace, estimates, seed=seed, **parameters)
@@ -362,13 +362,13 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     return first, last
 
 
-def select_jobs(trace: Trace, jobs: Jobs, those: np.ndarray, **changes: Any) -> Trace:
+def select_jobs(trace: Trace, jobs: Jobs, index: np.ndarray, **changes: Any) -> Trace:
     """Return the trace of some of its jobs, in some order; time 0 stays.
 
-    `jobs` is what all jobs of the trace request, `those` the index of the ones to take.
+    `jobs` is what all jobs of the trace request, `index` the numbers of those to take.
     """
-    taken = {"jobs": Jobs(*(values[those] for values in jobs)), "runtime": trace.runtime[those]}
-    records = None if trace.records is None else trace.records[those]
+    taken = {"jobs": Jobs(*(values[index] for values in jobs)), "runtime": trace.runtime[index]}
+    records = None if trace.records is None else trace.records[index]
     return replace(trace, **{**taken, "records": records, **changes})
 
 

@@ -47,7 +47,7 @@ def info(
         show.rows([numbers], format)
     elif format is Format.csv:
         pairs = _flat(numbers)
-        show.rows([{"what": what, "value": value} for what, value in pairs], format)
+        show.rows([{"what": path, "value": value} for path, value in pairs], format)
     else:
         title = f"{numbers['workload']}: {counted(numbers['jobs'], 'job')}"
         show.table(("what", "value"), _lines(numbers), format, title=title)
@@ -90,9 +90,9 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("high priority", f"{fmt.percent(numbers['high_priority'])} of the jobs"))
     if numbers["requested_start"]:
         lines.append(("requested start", f"{fmt.percent(numbers['requested_start'])} of the jobs"))
-    for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
-        counts = [f"{count:,} {why}" for count, why in count_reasons(cleaning, reasons)]
-        lines += _column(what, counts or ["nothing"])
+    for label, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
+        counts = [f"{count:,} {reason}" for count, reason in count_reasons(cleaning, reasons)]
+        lines += _column(label, counts or ["nothing"])
     if numbers["missing"]:
         missing = numbers["missing"]
         everywhere = ", ".join(name for name, share in missing.items() if share == 1)
@@ -102,8 +102,8 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _column(what: str, cells: list[str]) -> list[tuple[str, str]]:
-    return [(what if i == 0 else "", cell) for i, cell in enumerate(cells)]
+def _column(label: str, cells: list[str]) -> list[tuple[str, str]]:
+    return [(label if i == 0 else "", cell) for i, cell in enumerate(cells)]
 
 
 def _users(numbers: dict[str, Any]) -> str:

@@ -85,9 +85,9 @@ def _head(snapshot: view.Snapshot) -> str:
     job, size, _, begin, extra = snapshot.head
     if begin == snapshot.now:
         return f"job {job} ({size} proc.) fits now, {counted(extra, 'extra node')}"
-    when = f"{view.day(snapshot, begin)}, {view.clock(snapshot, begin)}"
+    moment = f"{view.day(snapshot, begin)}, {view.clock(snapshot, begin)}"
     return (
-        f"job {job} ({size} proc.): shadow time in {view.span(begin - snapshot.now)} ({when}), "
+        f"job {job} ({size} proc.): shadow time in {view.span(begin - snapshot.now)} ({moment}), "
         f"{counted(extra, 'extra node')}"
     )
 

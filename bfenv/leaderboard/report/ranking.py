@@ -176,8 +176,8 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
     for name in dict.fromkeys(row.policy for row in rows if row.kind == "agent"):
         metrics = [row.metrics for row in rows if (row.kind, row.policy) == ("agent", name)]
         decisions, outside, replaced = (
-            [values.get(what) or 0.0 for values in metrics]
-            for what in ("decisions", "outside_window", "replaced_actions")
+            [values.get(metric) or 0.0 for values in metrics]
+            for metric in ("decisions", "outside_window", "replaced_actions")
         )
         total = max(sum(decisions), 1.0)
         share = sum(a * b for a, b in zip(outside, decisions, strict=True)) / total

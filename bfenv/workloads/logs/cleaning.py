@@ -142,11 +142,13 @@ def left_out_text(cleaning: Cleaning) -> str:
     if not dropped:
         return ""
     reasons = count_reasons(counts_of(cleaning), DROPPED)
-    why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
+    text = "; ".join(
+        reason if count == dropped else f"{reason}: {count:,}" for count, reason in reasons
+    )
     jobs = counted(dropped, "job of the log is", "jobs of the log are")
-    return f"{jobs} left out ({why})"
+    return f"{jobs} left out ({text})"
 
 
 def count_reasons(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:
     """Return how many lines each reason concerns, in the order of the reasons, without zeros."""
-    return [(counts[key], why) for key, why in reasons.items() if counts.get(key)]
+    return [(counts[key], reason) for key, reason in reasons.items() if counts.get(key)]

@@ -61,10 +61,10 @@ def united_outages(outages: Iterable[Outage], processors: int) -> tuple[tuple[Ou
     times = sorted({time for outage in parts for time in (outage.begin, outage.end)})
     cut: set[int] = set()
     for begin, end in pairwise(times):
-        there = [i for i, outage in enumerate(parts) if outage.begin <= begin < outage.end]
-        if sum(parts[i].processors for i in there) > processors:
+        overlap = [i for i, outage in enumerate(parts) if outage.begin <= begin < outage.end]
+        if sum(parts[i].processors for i in overlap) > processors:
             whole.append((begin, end))
-            cut.update(there)
+            cut.update(overlap)
     united: list[list[int]] = []
     for begin, end in sorted(whole):
         if united and begin <= united[-1][1]:
@@ -98,11 +98,11 @@ def outage_texts(trace: Trace, outages: Sequence[Outage], most: int = 3) -> list
     for begin, end, processors in outages[:most]:
         first, last = date_at(trace, begin), date_at(trace, end)
         if first is None or last is None:
-            when = f"{begin} s to {end} s"
+            period = f"{begin} s to {end} s"
         else:
-            when = f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({first.tzinfo})"
+            period = f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({first.tzinfo})"
         whole = processors == trace.processors
-        texts.append(when + ("" if whole else f", {processors:,} processors"))
+        texts.append(period + ("" if whole else f", {processors:,} processors"))
     if len(outages) > most:
         texts.append(f"and {len(outages) - most:,} more")
     return texts

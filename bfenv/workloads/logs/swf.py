@@ -244,22 +244,22 @@ def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
     for i in several.tolist():
         line, job = records[i].tobytes(), float(records[i, at.JOB])
         if line in seen:
-            why = "duplicates"
+            reason = "duplicates"
         elif is_part[i] and (job in wholes or (job, records[i, at.ALLOCATED]) in begun):
-            why = "parts"
+            reason = "parts"
             if job not in wholes:
                 whole = records[begun[job, records[i, at.ALLOCATED]]]
                 whole[at.RUNTIME] += max(records[i, at.RUNTIME], 0)
                 whole[at.STATUS] = PARTS[records[i, at.STATUS]]
         else:
-            why = ""
+            reason = ""
             if is_part[i]:
                 begun[job, records[i, at.ALLOCATED]] = i
                 records[i, at.STATUS] = PARTS[records[i, at.STATUS]]
         seen.add(line)
-        if why:
+        if reason:
             keep[i] = False
-            counts[why] += 1
+            counts[reason] += 1
     return records[keep], counts
 
 
@@ -268,9 +268,9 @@ def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
     processors = hd.machine_size(labels) if processors is None else processors
     if processors is None:
         sizes = [f"{label}: {labels[label]}" for label in hd.SIZES if label in labels]
-        what = f"{sizes[0]!r:.60} is not a size" if sizes else "no MaxProcs or MaxNodes"
+        fault = f"{sizes[0]!r:.60} is not a size" if sizes else "no MaxProcs or MaxNodes"
         raise WorkloadError(
-            f"{path}: {what} in the header; set the number of processors, as in "
+            f"{path}: {fault} in the header; set the number of processors, as in "
             f"{path}:processors=1024"
         )
     return cl.check_processors(f"{path}: processors", processors)
@@ -296,7 +296,7 @@ def _find_jobs(
     jobs = np.flatnonzero(usable)
     if len(jobs) == 0:
         reasons = ", ".join(
-            f"{why}: {count:,}" for count, why in cl.count_reasons(counts, cl.DROPPED)
+            f"{reason}: {count:,}" for count, reason in cl.count_reasons(counts, cl.DROPPED)
         )
         raise WorkloadError(f"{path}: the trace is empty: no usable job line ({reasons})")
     counts["reordered"] = int(np.sum(np.diff(submit[jobs]) < 0))

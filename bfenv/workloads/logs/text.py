@@ -209,11 +209,11 @@ def _decoded(data: bytes, encoding: str | None = None, whole: bool = True) -> tu
     return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
 
 
-def _check_length(path: str | os.PathLike[str], text: str, count: int, what: str) -> None:
+def _check_length(path: str | os.PathLike[str], text: str, count: int, unit: str) -> None:
     """Refuse a text of very many lines or values that are very short on average."""
     if count > FEW and count * SHORTEST > len(text):
         short = f"of less than {SHORTEST} characters on average"
-        raise WorkloadError(f"{path}: {count:,} {what} {short}, which no log has")
+        raise WorkloadError(f"{path}: {count:,} {unit} {short}, which no log has")
 
 
 def _begin(path: Path) -> bytes:

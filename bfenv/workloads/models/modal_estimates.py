@@ -335,10 +335,10 @@ def repeated(
             while candidates and (candidates[-1] <= job or estimates[candidates[-1]] != value):
                 candidates.pop()
             for place in rng.integers(len(candidates), size=TRIES if candidates else 0).tolist():
-                other = candidates[place]
-                if other > job and estimates[other] == value and runtimes[other] <= estimates[job]:
-                    later[estimates[job]].append(other)
-                    estimates[job], estimates[other] = value, estimates[job]
+                donor = candidates[place]
+                if donor > job and estimates[donor] == value and runtimes[donor] <= estimates[job]:
+                    later[estimates[job]].append(donor)
+                    estimates[job], estimates[donor] = value, estimates[job]
                     break
         previous[users[job]] = estimates[job]
     return np.array(estimates, dtype=np.int64)
