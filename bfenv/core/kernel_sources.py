@@ -65,7 +65,11 @@ def _closure(module: str, file: str, memo_folder: Path) -> Iterator[tuple[str, s
         files[path] = memo.get(path, file_stamp(path)) or digest_and_imports(path)
         digest, imports = files[path]
         yield name, path, digest
-        package = _package(name, path)
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if name == "__main__" and spec is not None:  # python -m
+            name = spec.name
+        # Where relative imports in the module start from
+        package = name if Path(path).stem == "__init__" else name.rpartition(".")[0]
         for imported in imports:
             try:
                 imported = importlib.util.resolve_name(imported, package)
@@ -80,14 +84,6 @@ def _closure(module: str, file: str, memo_folder: Path) -> Iterator[tuple[str, s
                 if imported.partition(".")[0] in (OWN, top) or not is_installed:
                     todo.append((imported, origin))
     memo.write(files)
-
-
-def _package(module: str, file: str) -> str:
-    """The package that relative imports in the module start from."""
-    spec = getattr(sys.modules.get(module), "__spec__", None)
-    if module == "__main__" and spec is not None:  # python -m
-        module = spec.name
-    return module if Path(file).stem == "__init__" else module.rpartition(".")[0]
 
 
 def _file(module: str) -> str | None:

@@ -140,14 +140,13 @@ def plan_runs(
             isinstance(case, Episodes)
             or (
                 (case.seed == 0 or case.is_generated or case.is_frozen or is_random[named])
-                and (named != LOGGED or _is_logged(case))
+                and (
+                    named != LOGGED
+                    or (not case.is_generated and logged_schedule(case.trace()) is not None)
+                )
             )
         )
     ]
-
-
-def _is_logged(case: Case) -> bool:
-    return not case.is_generated and logged_schedule(case.trace()) is not None
 
 
 def with_known_partitions(competitors: Sequence[Named], cases: Sequence[C]) -> list[C]:
@@ -299,7 +298,11 @@ def with_schedule(
     """
     logged = _logged(case)
     if full:
-        easy, fair = _references(case)
+        easy, fair = (
+            _references_of(case.source, case.options)
+            if isinstance(case.source, str)
+            else _simulate_references(case.source)
+        )
         row = row.with_results(summarize(schedule, easy, fcfs=fair, logged=logged, tau=tau))
     else:
         fidelity = {} if logged is None else calibrate(schedule, logged)
@@ -312,13 +315,6 @@ def _logged(case: Case) -> Schedule | None:
     if not isinstance(case.source, str):
         return None
     return _logged_of(case.source, case.options)
-
-
-def _references(case: Case) -> tuple[Schedule | None, Schedule | None]:
-    """Return EASY's schedule and the one that counts as fair; None if they cannot run."""
-    if isinstance(case.source, str):
-        return _references_of(case.source, case.options)
-    return _simulate_references(case.source)
 
 
 @lru_cache(maxsize=2)
@@ -334,6 +330,7 @@ def _references_of(
 
 
 def _simulate_references(trace: Trace) -> tuple[Schedule | None, Schedule | None]:
+    """Return EASY's schedule and the one that counts as fair; None if they cannot run."""
     if trace.jobs.requested_start.any() or partitions_of(trace).shared:
         return None, None
     return simulate(trace, REFERENCE), simulate(trace, FAIR)

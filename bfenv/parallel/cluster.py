@@ -76,9 +76,11 @@ def run_on_cluster(
         _send_modules(client, modules)
     futures = {}
     for i, task in enumerate(tasks):
-        message, traces = _pack((function, task, dict(logs)))
-        sent = [_send_trace(client, trace) for trace in traces]
-        futures[client.submit(_run, message, sent, expected, pure=False)] = i
+        message = BytesIO()
+        pickler = _Pickler(message)
+        pickler.dump((function, task, dict(logs)))
+        sent = [_send_trace(client, trace) for trace in pickler.traces.values()]
+        futures[client.submit(_run, message.getvalue(), sent, expected, pure=False)] = i
     completed: Any = distributed.as_completed  # it has no types
     try:
         for future in futures if ordered else completed(futures, loop=client.loop):
@@ -164,14 +166,6 @@ def _send_modules(client: Any, archive: bytes) -> None:
     if name not in _sent_by(client).modules:
         client.register_plugin(Modules(), name=name)
         _sent_by(client).modules.add(name)
-
-
-def _pack(value: Any) -> tuple[bytes, list[Trace]]:
-    """Pickle a value; return the bytes, and the traces that were left out."""
-    content = BytesIO()
-    pickler = _Pickler(content)
-    pickler.dump(value)
-    return content.getvalue(), list(pickler.traces.values())
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types

@@ -86,7 +86,12 @@ TIMES = {
 def _distributions(axes: "Axes", trace: Trace) -> None:
     _cumulative(axes, trace.runtime, color=fg.BLUE, linewidth=2.4, label="runtime")
     _cumulative(axes, trace.jobs.estimate, color=fg.RED, linewidth=1.4, label="estimate")
-    _time_axis(axes, 1, int(trace.jobs.estimate.max()))
+    longest = int(trace.jobs.estimate.max())
+    ticks = {name: seconds for name, seconds in TIMES.items() if 1 <= seconds <= 1.5 * longest}
+    axes.set_xscale("log")
+    axes.set_xticks(list(ticks.values()), list(ticks))
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(1, max(1.2 * longest, 10))
     axes.set(title="Runtimes and estimates", ylabel="share of jobs (%)")
     axes.legend(loc="upper left")
 
@@ -199,14 +204,6 @@ def _cumulative(axes: "Axes", values: np.ndarray, **style: Any) -> None:
     # Begins at 0 %, at a time that a log axis can show.
     axes.step(np.append(0.1, distinct), np.append(0, share), where="post", **style)
     axes.set_ylim(0, 101)
-
-
-def _time_axis(axes: "Axes", first: int, last: int) -> None:
-    ticks = {name: seconds for name, seconds in TIMES.items() if first <= seconds <= 1.5 * last}
-    axes.set_xscale("log")
-    axes.set_xticks(list(ticks.values()), list(ticks))
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(first, max(1.2 * last, 10 * first))
 
 
 def _number(percent: float) -> str:
