@@ -102,10 +102,10 @@ def measure_compiling(repeat: int) -> Iterator[Measurement]:
     A program that compiles meanwhile has a process beside it, whose time is not the program's.
     Compilations are in order: what a policy shares with those before it is compiled already.
     """
-    for what, program in FIRST_USES.items():
+    for case, program in FIRST_USES.items():
         for mode in (NEVER, MEANWHILE, NOW):
             times = [sum(_run(program, mode)) for _ in range(1 if mode == NOW else repeat)]
-            yield measurement("first use, CPU time", what, mode, 0, times)
+            yield measurement("first use, CPU time", case, mode, 0, times)
     times = _run(EACH, NOW)
     for name, seconds in zip(COMPILED, times, strict=True):
         yield measurement("compiling, CPU time", "each after those before", name, 0, [seconds])
@@ -114,10 +114,10 @@ def measure_compiling(repeat: int) -> Iterator[Measurement]:
 
 def measure_kernel_options(policies: Sequence[str], repeat: int) -> Iterator[Measurement]:
     """Measure policies with all changes to numba's compiler and without each, by CPU time."""
-    for what, without in WITHOUT.items():
+    for change, without in WITHOUT.items():
         program = PROGRAM.format(without=without, policies=tuple(policies), repeat=repeat)
         numbers = _run(program, NOW)
-        subject = "with all of them" if not without else f"without: {what}"
+        subject = "with all of them" if not without else f"without: {change}"
         for policy, compiling, running in zip(policies, numbers[::2], numbers[1::2], strict=True):
             yield measurement("compiling", policy, subject, 0, [compiling])
             yield measurement("20,000 jobs", policy, subject, 20_000, [running])

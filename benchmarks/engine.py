@@ -96,10 +96,10 @@ def measure_queues(
 ) -> Iterator[Measurement]:
     """Measure the planning policies on traces with ever longer queues."""
     policies = list(PLANNING)
-    for what, trace in queues:
+    for case, trace in queues:
         for policy in tuple(policies):
             times = simulation_times(trace, policy, repeat)
-            yield measurement(group, what, policy, len(trace), times)
+            yield measurement(group, case, policy, len(trace), times)
             if min(times) > LONG:
                 policies.remove(policy)
 
@@ -150,9 +150,9 @@ def _growth(policies: Sequence[str], repeat: int) -> Iterator[Measurement]:
     for policy in map(find_policy, policies):
         for group, trace in traces:
             waiting = mean_queue_length(simulate(trace, policy))
-            what = f"{waiting:,.0f} waiting on {trace.processors:,} processors"
+            case = f"{waiting:,.0f} waiting on {trace.processors:,} processors"
             times = simulation_times(trace, policy, repeat)
-            yield measurement(group, what, policy.name, len(trace), times)
+            yield measurement(group, case, policy.name, len(trace), times)
 
 
 def measure_reading(repeat: int) -> Iterator[Measurement]:

@@ -27,12 +27,12 @@ def measure_environments(repeat: int) -> Iterator[Measurement]:
     """Measure one environment, batches, and the VecEnv if stable-baselines3 is installed."""
     for reservations in ("chosen", 1):
         settings = {"window": WINDOW, "reservations": reservations}
-        what = f"window {WINDOW}, reservations {reservations}"
-        yield _measure("gymnasium.make", what, repeat, _single(settings))
+        case = f"window {WINDOW}, reservations {reservations}"
+        yield _measure("gymnasium.make", case, repeat, _single(settings))
     for count, threads in product(COUNTS, THREADS):
         if threads <= count:
-            what = f"{count} environments, threads {threads}"
-            yield _measure("gymnasium.make_vec", what, repeat, _vector(count, threads))
+            case = f"{count} environments, threads {threads}"
+            yield _measure("gymnasium.make_vec", case, repeat, _vector(count, threads))
     try:
         step = _vec_env(VEC_ENV)
     except ModuleNotFoundError:  # stable-baselines3 is optional
@@ -40,14 +40,14 @@ def measure_environments(repeat: int) -> Iterator[Measurement]:
     yield _measure("BackfillVecEnv", f"{VEC_ENV} environments, masks asked for", repeat, step)
 
 
-def _measure(group: str, what: str, repeat: int, step: Callable[[int], int]) -> Measurement:
+def _measure(group: str, case: str, repeat: int, step: Callable[[int], int]) -> Measurement:
     step(CALLS // 10)  # compile, and leave the first episodes, which are alike
     rates = []
     for _ in range(repeat):
         begin = time.perf_counter()
         steps = step(CALLS)
         rates.append(steps / (time.perf_counter() - begin))
-    return measurement(group, what, "random legal", 0, rates, "steps/s")
+    return measurement(group, case, "random legal", 0, rates, "steps/s")
 
 
 def _single(options: dict[str, Any]) -> Callable[[int], int]:

@@ -32,8 +32,8 @@ def measure_forecasts(repeat: int) -> Iterator[Measurement]:
                 forecaster.waiting()
                 if i:
                     times.append(time.perf_counter() - begin)
-            what = f"{queue:,} jobs in the queue, {futures:,} futures"
-            yield measurement("forecasts", what, policy, queue, times)
+            case = f"{queue:,} jobs in the queue, {futures:,} futures"
+            yield measurement("forecasts", case, policy, queue, times)
 
 
 def _long_queue(queue: int) -> Trace:

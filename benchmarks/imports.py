@@ -39,9 +39,9 @@ def measure_imports(rows: int) -> Iterator[Measurement]:
     with tempfile.TemporaryDirectory() as folder:
         for count in (rows // 10, rows):
             seconds, peak = import_table(Path(folder), count)
-            what = f"{count:,} rows of Parquet"
-            yield measurement("imports", what, "read_columns", count, [seconds])
-            yield measurement("imports", what, "read_columns", 0, [peak], "MiB")
+            case = f"{count:,} rows of Parquet"
+            yield measurement("imports", case, "read_columns", count, [seconds])
+            yield measurement("imports", case, "read_columns", 0, [peak], "MiB")
 
 
 def import_table(folder: Path, rows: int) -> tuple[float, float]:

@@ -52,12 +52,12 @@ class Change(TypedDict):
 
 
 def measurement(
-    group: str, what: str, subject: str, jobs: int, values: Sequence[float], unit: str = "s"
+    group: str, case: str, subject: str, jobs: int, values: Sequence[float], unit: str = "s"
 ) -> Measurement:
     """Make a measurement from the values of all repetitions; the largest rate is best."""
     return {
         "group": group,
-        "what": what,
+        "what": case,
         "subject": subject,
         "jobs": jobs,
         "best": max(values) if unit.endswith("/s") else min(values),
@@ -130,10 +130,10 @@ def _change(
     if before and after and before["best"] and after["best"]:
         rate = unit.endswith("/s")
         faster = after["best"] / before["best"] if rate else before["best"] / after["best"]
-    group, what, subject = key
+    group, case, subject = key
     return {
         "group": group,
-        "what": what,
+        "what": case,
         "subject": subject,
         "before": before and before["best"],
         "after": after and after["best"],

@@ -32,15 +32,15 @@ MEMORY = {
 def measure_start(repeat: int) -> Iterator[Measurement]:
     """Measure new processes, first with nothing compiled, then with a cache, and their memory."""
     with tempfile.TemporaryDirectory() as empty:
-        for what in UNCOMPILED:
-            times = [_run(START + PROGRAMS[what] + TAKEN, cache=empty)]
-            yield measurement("new process, nothing compiled", what, "", 0, times)
-    for what, program in PROGRAMS.items():
+        for case in UNCOMPILED:
+            times = [_run(START + PROGRAMS[case] + TAKEN, cache=empty)]
+            yield measurement("new process, nothing compiled", case, "", 0, times)
+    for case, program in PROGRAMS.items():
         times = [_run(START + program + TAKEN) for _ in range(min(repeat, 5))]
-        yield measurement("new process", what, "", 0, times)
+        yield measurement("new process", case, "", 0, times)
     if os.path.exists(STATUS):  # on Linux
-        for what, program in MEMORY.items():
-            yield measurement("peak memory", what, "", 0, [_run(f"{program}; {PEAK}")], "MiB")
+        for case, program in MEMORY.items():
+            yield measurement("peak memory", case, "", 0, [_run(f"{program}; {PEAK}")], "MiB")
 
 
 def _run(program: str, cache: str | None = None) -> float:

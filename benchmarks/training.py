@@ -33,5 +33,5 @@ def measure_training(
         begin = time.process_time()
         model.learn(actions, reset_num_timesteps=False)
         rates.append(actions / (time.process_time() - begin))
-    what = f"{policy}, {threads} thread{'s' if threads > 1 else ''}"
-    yield measurement("training", what, "MaskablePPO", 0, rates[LEARNED:], "steps/s")
+    case = f"{policy}, {threads} thread{'s' if threads > 1 else ''}"
+    yield measurement("training", case, "MaskablePPO", 0, rates[LEARNED:], "steps/s")

@@ -100,7 +100,9 @@ def reproduce(
         print(write_checklist(out))
 
 
-def _reproduce(paper: Paper, items: Sequence[Item], out: Path, quick: bool, **where: Any) -> None:
+def _reproduce(
+    paper: Paper, items: Sequence[Item], out: Path, quick: bool, **run_options: Any
+) -> None:
     folder = out / paper.name
     planned = plan(items, folder, quick)
     if planned.unavailable:
@@ -115,7 +117,7 @@ def _reproduce(paper: Paper, items: Sequence[Item], out: Path, quick: bool, **wh
             label = f"{finished.policy or 'workload'} on {finished.workload}"
             progress.update(bar, advance=finished.seeds, description=label[:24])
 
-        rows = run(planned, folder, done=done, **where)
+        rows = run(planned, folder, done=done, **run_options)
     verdicts = judge_items(paper, items, rows, quick)
     headings, lines = summary(items, verdicts)
     show.table(headings, lines, title=f"{paper.name}: {paper.title}")

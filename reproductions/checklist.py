@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     """An algorithm, a parameter or a metric of a paper, and its place in bfenv."""
 
     place: str  # section, table, figure, equation
-    what: str  # what the paper has there
+    subject: str  # what the paper has there
     kind: str  # one of KINDS
     name: str  # in bfenv; of a "page", below docs/
 
@@ -308,7 +308,7 @@ def place_of(paper: str, name: str) -> str | None:
             return f"[{item.title}]({paper}.md)"
     for entry in ENTRIES[paper]:
         if entry.place == label_of(name):
-            return f"{entry.what}: {in_bfenv(paper, entry)}"
+            return f"{entry.subject}: {in_bfenv(paper, entry)}"
     return None
 
 
@@ -337,7 +337,7 @@ def render() -> str:
         lines += ["", f"## {PAPERS[paper].title}", "", PAPERS[paper].reference, ""]
         lines += ["| in the paper | what | in bfenv |", "|---|---|---|"]
         lines += [
-            f"| {entry.place} | {entry.what} | {in_bfenv(paper, entry)} |" for entry in entries
+            f"| {entry.place} | {entry.subject} | {in_bfenv(paper, entry)} |" for entry in entries
         ]
         lines += ["", "| table or figure | what |", "|---|---|"]
         lines += [f"| {label_of(name)} | {place_of(paper, name)} |" for name in CONTENTS[paper]]

@@ -152,14 +152,14 @@ def table_cell(table: int, i: int, j: int, trace: Trace) -> str:
     return f"{util}{text}" if basic else f"{util}_{needs[row][util]}{text}"
 
 
-def shadow_of_head(what: str, trace: Trace) -> float:
+def shadow_of_head(fact: str, trace: Trace) -> float:
     """Return the shadow time (s) or the extra nodes of the head of chapter 3's queue at 25 s."""
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)
     start(cluster, jobs, 0)
     advance(cluster, jobs, truth)
     time, extra = shadow(cluster, jobs, waiting(cluster)[0])
-    return float({"shadow": time, "extra": extra, "free": free(cluster)}[what])
+    return float({"shadow": time, "extra": extra, "free": free(cluster)}[fact])
 
 
 def queue_cell(job: int, column: str, trace: Trace) -> float:

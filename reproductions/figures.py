@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Theirs = Mapping[tuple[str, str], Printed]  # printed values by row and column
+PrintedValues = Mapping[tuple[str, str], Printed]  # printed values by row and column
 COLOURS = (BLUE, RED, GREEN, ORANGE, "#CC79A7", "#56B4E9", GREY, "black")
 WIDTH, HEIGHT = 4.2, 2.9  # inches of a panel
 DPI = 90
@@ -39,7 +39,9 @@ def _drawn(panel: Panel, results: Results) -> list[Line]:
     return [line for line in panel.lines if any(results.seeds(value) for value in line.values)]
 
 
-def draw(panels: Sequence[Panel], per_row: int, results: Results, theirs: Theirs) -> "Figure":
+def draw(
+    panels: Sequence[Panel], per_row: int, results: Results, printed_values: PrintedValues
+) -> "Figure":
     """Draw the panels, `per_row` beside each other."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -50,22 +52,24 @@ def draw(panels: Sequence[Panel], per_row: int, results: Results, theirs: Theirs
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.08))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel_axes, panel in zip(axes, panels, strict=False):
-        _draw_panel(panel_axes, panel, results, theirs)
+        _draw_panel(panel_axes, panel, results, printed_values)
     for panel_axes in axes[len(panels) :]:
         panel_axes.set_visible(False)
     return figure
 
 
-def _draw_panel(axes: "Axes", panel: Panel, results: Results, theirs: Theirs) -> None:
+def _draw_panel(
+    axes: "Axes", panel: Panel, results: Results, printed_values: PrintedValues
+) -> None:
     drawn = _drawn(panel, results)
     for i, line in enumerate(drawn):
         colour = COLOURS[i % len(COLOURS)]
         if panel.kind == "boxes":
             _boxes(axes, line, results)
         elif panel.kind == "bar":
-            _bars(axes, line, results, colour, i, len(drawn), theirs)
+            _bars(axes, line, results, colour, i, len(drawn), printed_values)
         elif line.x:
-            _points(axes, line, results, colour, theirs)
+            _points(axes, line, results, colour, printed_values)
         else:
             _curve(axes, panel, line, results, colour)
     if panel.zero:
@@ -84,7 +88,9 @@ def _known(values: Sequence[Any], missing: float = float("nan")) -> list[Any]:
     return [missing if value is None else value for value in values]
 
 
-def _points(axes: "Axes", line: Line, results: Results, colour: str, theirs: Theirs) -> None:
+def _points(
+    axes: "Axes", line: Line, results: Results, colour: str, printed_values: PrintedValues
+) -> None:
     x: list[Any] = list(line.x)
     y = _known([results.number(value) for value in line.values])
     axes.plot(x, y, line.style, color=colour, linewidth=1.3, markersize=3, label=line.label)
@@ -93,7 +99,7 @@ def _points(axes: "Axes", line: Line, results: Results, colour: str, theirs: The
         spans = [results.interval(value) or (nan, nan) for value in line.values]
         low, high = zip(*spans, strict=True)
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    marks = [(at, theirs.get((line.label, str(at)))) for at in x]
+    marks = [(at, printed_values.get((line.label, str(at)))) for at in x]
     points = [(at, mark.value) for at, mark in marks if mark and isinstance(mark.value, float)]
     if points:
         xs, ys = zip(*points, strict=True)
@@ -142,7 +148,7 @@ def _bars(
     colour: str,
     position: int,
     count: int,
-    theirs: Theirs,
+    printed_values: PrintedValues,
 ) -> None:
     labels: list[Any] = list(line.x)
     heights: list[Any] = [results.number(value) for value in line.values if line.x]
@@ -154,7 +160,10 @@ def _bars(
     rotation = 60 if len(labels) > 8 else 0
     axes.set_xticks(range(len(labels)), [*map(str, labels)], rotation=rotation, fontsize=7)
     axes.grid(False, axis="x")
-    marks = [(x, theirs.get((line.label, str(label)))) for x, label in zip(at, labels, strict=True)]
+    marks = [
+        (x, printed_values.get((line.label, str(label))))
+        for x, label in zip(at, labels, strict=True)
+    ]
     values = [(x, float(mark.value)) for x, mark in marks if mark]
     if values:
         axes.plot(

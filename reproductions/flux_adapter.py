@@ -94,11 +94,13 @@ class Broker:
 
     def _request(self) -> None:
         while self.coming and self.coming[0][0] <= self.now and len(self.requested) < self.depth:
-            when, number, size, _, limit = job = self.coming.pop(0)
+            submit, number, size, _, limit = job = self.coming.pop(0)
             self.requested[number] = job
             slots = [{"type": "slot", "count": size, "with": [{"type": "core", "count": 1}]}]
             spec = {"version": 1, "resources": slots, "attributes": {"system": {"duration": limit}}}
-            self._send("sched.alloc", id=number, priority=16, userid=1, t_submit=when, jobspec=spec)
+            self._send(
+                "sched.alloc", id=number, priority=16, userid=1, t_submit=submit, jobspec=spec
+            )
 
     def _send(self, topic: str, **payload: Any) -> None:
         calls = self.handle.msg_watcher_create.call_args_list

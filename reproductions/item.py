@@ -134,7 +134,7 @@ class Panel(NamedTuple):
 class Comparison(NamedTuple):
     """left < right, or left <= right."""
 
-    where: str  # the log, the load
+    label: str  # the log, the load
     left: Side  # the smaller side
     right: Side  # the larger side
     log: Log  # whose jobs are used
@@ -142,9 +142,9 @@ class Comparison(NamedTuple):
     slack: float = 0.0  # relative excess of left over right that still counts
 
 
-def alike(where: str, a: Side, b: Side, log: Log, slack: float = 0.0) -> list[Comparison]:
+def alike(label: str, a: Side, b: Side, log: Log, slack: float = 0.0) -> list[Comparison]:
     """Return the comparisons that hold if neither side exceeds the other by more than the slack."""
-    return [Comparison(where, x, y, log, strict=False, slack=slack) for x, y in ((a, b), (b, a))]
+    return [Comparison(label, x, y, log, strict=False, slack=slack) for x, y in ((a, b), (b, a))]
 
 
 class Claim(NamedTuple):

@@ -124,16 +124,16 @@ def _figure_3(quick: bool) -> Content:
     return Content((), panels, [_positive(signs, text)])
 
 
-def _snapshots(which: tuple[str, ...], quick: bool, **steps: Any) -> Content:
+def _snapshots(priorities: tuple[str, ...], quick: bool, **steps: Any) -> Content:
     panels, majority = [], []
     for log in LOGS:
         lines = []
-        for name in which:
+        for name in priorities:
             label = name.removeprefix("-")
             lines.append(curve(label or "R", ratio(log, f"snapshots{name}", quick, **steps)))
             value = ratio(log, f"positive{name}", quick, **steps)
-            where = f"{log.label}, {label}" if label else log.label
-            majority.append(Comparison(where, 0.5, value, log))
+            title = f"{log.label}, {label}" if label else log.label
+            majority.append(Comparison(title, 0.5, value, log))
         panels.append(Panel(log.label, "days", "R per 1000 jobs", lines, "scatter", zero=True))
     return Content((), panels, [Claim("R is positive in the majority of the batches", majority)])
 
@@ -253,11 +253,11 @@ def _readings(quick: bool) -> Content:
             value = value_of(log, policy, f"{measure}-{group}", quick, reference=SINGLE)
             cells.append(Cell(reading, f"{log.label}, {group}", value, log))
     for processors in (338, 400, 512):
-        other = CTC._replace(workload=f"CTC-SP2-1996-3.1-cln(processors={processors})")
+        resized = CTC._replace(workload=f"CTC-SP2-1996-3.1-cln(processors={processors})")
         row = f"as here, CTC on {processors} processors"
         for group in CLASSES:
-            value = ratio(other, f"ratio-{group}", quick)
-            cells.append(Cell(row, f"CTC, {group}", value, other))
+            value = ratio(resized, f"ratio-{group}", quick)
+            cells.append(Cell(row, f"CTC, {group}", value, resized))
     for log, group in product(logs, CLASSES):
         value = ratio(log, f"ratio-{group}", quick, SHAKEN, shake_seconds=60)
         for row, kind in (("5th", "low"), ("95th", "high")):

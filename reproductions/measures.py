@@ -77,10 +77,6 @@ def _backfills(schedule: Schedule) -> Backfills:
     return find_backfills(schedule)
 
 
-def _class_slowdown(group: str, schedule: Schedule) -> float:
-    return float(slowdown(schedule)[members(schedule.trace, group)].mean())
-
-
 def _short_starts(schedule: Schedule) -> tuple[Any, Any]:
     """Jobs of less than a minute that start, over 100 equal parts of the makespan, in days."""
     begin, length = schedule.trace.jobs.submit[0], makespan(schedule)
@@ -122,28 +118,28 @@ JOB_COLUMNS: Mapping[str, OfJobs] = {
 # Of a schedule and a reference ----------------------------------------------------------------
 
 
-def _gain(of: OfJobs, confidence: float, schedule: Schedule, other: Schedule) -> list[float]:
+def _gain(of: OfJobs, confidence: float, schedule: Schedule, reference: Schedule) -> list[float]:
     """How much smaller than the reference's, job by job, with an interval by batch means."""
-    interval = batch_means(of(other) - of(schedule), confidence=confidence)
+    interval = batch_means(of(reference) - of(schedule), confidence=confidence)
     return [interval.value, interval.low, interval.high]
 
 
-def _ratio(group: str, priority: str, schedule: Schedule, other: Schedule) -> float:
+def _ratio(group: str, priority: str, schedule: Schedule, reference: Schedule) -> float:
     """R of the mean slowdowns of some jobs."""
-    return slowdown_ratio(schedule, other, members(schedule.trace, group, priority))
+    return slowdown_ratio(schedule, reference, members(schedule.trace, group, priority))
 
 
-def _ratio_of_means(group: str, schedule: Schedule, other: Schedule) -> float:
+def _ratio_of_means(group: str, schedule: Schedule, reference: Schedule) -> float:
     """R of 1 + mean delay / mean service time."""
     chosen = members(schedule.trace, group)
     service = schedule.trace.runtime[chosen].mean()
-    value, reference = (
-        1 + compared.wait[chosen].mean() / service for compared in (schedule, other)
+    value, reference_value = (
+        1 + compared.wait[chosen].mean() / service for compared in (schedule, reference)
     )
-    return float((reference - value) / min(reference, value))
+    return float((reference_value - value) / min(reference_value, value))
 
 
-def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any, Any]:
+def _snapshots(priority: str, schedule: Schedule, reference: Schedule) -> tuple[Any, Any]:
     """Submit time (days) and R of each batch of BATCH submissions."""
     jobs = schedule.trace.jobs
     chosen = members(schedule.trace, "all", priority)
@@ -151,16 +147,17 @@ def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any,
     if not len(begins) or not chosen.any():
         return [], []
     counts = np.add.reduceat(chosen.astype(float), begins)
-    values, reference = (
+    values, reference_values = (
         np.add.reduceat(np.where(chosen, slowdown(compared), 0), begins) / np.maximum(counts, 1)
-        for compared in (schedule, other)
+        for compared in (schedule, reference)
     )
-    return jobs.submit[begins] / DAY, (reference - values) / np.minimum(reference, values)
+    ratios = (reference_values - values) / np.minimum(reference_values, values)
+    return jobs.submit[begins] / DAY, ratios
 
 
-def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float:
+def _positive_share(priority: str, schedule: Schedule, reference: Schedule) -> float:
     """Share of the batches with R > 0."""
-    values = np.asarray(_snapshots(priority, schedule, other)[1])
+    values = np.asarray(_snapshots(priority, schedule, reference)[1])
     return float((values > 0).mean()) if len(values) else float("nan")
 
 
@@ -169,11 +166,6 @@ def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float
 
 def _request(job: int, column: str, trace: Trace) -> float:
     return float({**trace.jobs._asdict(), "runtime": trace.runtime}[column][job])
-
-
-def _sizes(trace: Trace) -> tuple[Any, Any]:
-    """Sizes (processors) that jobs have, and the jobs of each."""
-    return np.unique(trace.jobs.size, return_counts=True)
 
 
 def _swaps(factor: int, trace: Trace) -> float:
@@ -252,14 +244,19 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "gain-bounded-slowdown": partial(_gain, bounded_slowdown, 0.95),
         "gain-response-90": partial(_gain, response, 0.90),
         "gain-bounded-slowdown-90": partial(_gain, bounded_slowdown, 0.90),
-        **{f"slowdown-{group}": partial(_class_slowdown, group) for group in CLASSES},
-        **{f"ratio-of-means-{group}": partial(_ratio_of_means, group) for group in CLASSES},
-        **{f"snapshots{which}": partial(_snapshots, which) for which in PRIORITIES},
-        **{f"positive{which}": partial(_positive_share, which) for which in PRIORITIES},
         **{
-            f"ratio-{group}{which}": partial(_ratio, group, which)
+            f"slowdown-{group}": lambda schedule, group=group: float(
+                slowdown(schedule)[members(schedule.trace, group)].mean()
+            )
             for group in CLASSES
-            for which in PRIORITIES
+        },
+        **{f"ratio-of-means-{group}": partial(_ratio_of_means, group) for group in CLASSES},
+        **{f"snapshots{priority}": partial(_snapshots, priority) for priority in PRIORITIES},
+        **{f"positive{priority}": partial(_positive_share, priority) for priority in PRIORITIES},
+        **{
+            f"ratio-{group}{priority}": partial(_ratio, group, priority)
+            for group in CLASSES
+            for priority in PRIORITIES
         },
         **{
             f"job-{job}-{column}": lambda schedule, job=job, of=of: float(of(schedule)[job])
@@ -280,13 +277,14 @@ WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
         "crashed": lambda trace: float(crashed_jobs(trace).sum()),
         "crashed-share": lambda trace: float(crashed_jobs(trace).mean()),
         "lengths": _lengths,
-        "sizes": _sizes,
+        # Sizes (processors) that jobs have, and the jobs of each
+        "sizes": lambda trace: np.unique(trace.jobs.size, return_counts=True),
         **{
             f"job-{job}-{column}": partial(_request, job, column)
             for job in range(6)
             for column in REQUESTS
         },
-        **{f"head-{what}": partial(shadow_of_head, what) for what in ("shadow", "extra", "free")},
+        **{f"head-{fact}": partial(shadow_of_head, fact) for fact in ("shadow", "extra", "free")},
         **{f"partition-{p}": partial(partition_sizes, p) for p in range(3)},
         "partitions-at-first": lambda trace: float(partition_sizes(0, trace)[1][0]),
         "partitions-largest": lambda trace: float(

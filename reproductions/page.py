@@ -95,7 +95,7 @@ def render(
             lines += ["", f"![{item.title}]({pictures[item.name]})"]
         if verdict.cells:
             unit = f" Unit: {item.unit}." if item.unit else ""
-            has_printed = any(cell_verdict.theirs for cell_verdict in verdict.cells)
+            has_printed = any(cell_verdict.printed for cell_verdict in verdict.cells)
             legend = LEGEND if has_printed else item.legend
             lines += ["", (legend + unit).strip(), "", *_markdown(grid(item, verdict, results))]
         if verdict.order and verdict.order.failed:
@@ -191,15 +191,15 @@ def _cell(item: Item, verdict: CellVerdict | None, results: Results) -> str:
             return number(interval and interval.value)
         mark = "✓" if interval.high < 1 else "✗" if interval.low > 1 else "~"
         return f"{interval.value:.2f} ({interval.low:.2f}–{interval.high:.2f}) {mark}"
-    text = number(verdict.ours, item.digits)
+    text = number(verdict.computed, item.digits)
     if item.spread and isinstance(verdict.cell.value, Value | Extreme):
         span = results.interval(verdict.cell.value)
         text += "" if span is None else " (" + "–".join(number(x, item.digits) for x in span) + ")"
-    if verdict.theirs is None:
+    if verdict.printed is None:
         return text
-    read = "≈" if verdict.theirs.read else ""
-    printed_text = f"{read}{verdict.theirs.text}"
-    if verdict.ours is None:
+    read = "≈" if verdict.printed.read else ""
+    printed_text = f"{read}{verdict.printed.text}"
+    if verdict.computed is None:
         return f"– / {printed_text}"
     ratio = f" = {verdict.ratio:.2f}" if verdict.ratio is not None else ""
     return f"{text} / {printed_text}{ratio} {MARKS[verdict.verdict]}"
@@ -248,7 +248,7 @@ def _claim_line(claim: Claim, count: Count, results: Results) -> str:
     ]
     if 0 < len(shown) <= MOST:
         sides = [
-            f"{comparison.where}: {_short(results.number(comparison.left))} "
+            f"{comparison.label}: {_short(results.number(comparison.left))} "
             f"{'<' if comparison.strict else '≤'} {_short(results.number(comparison.right))}"
             f"{'' if compare(comparison, results) else ' ✗'}"
             for comparison in shown

@@ -88,12 +88,12 @@ def _heuristics(quick: bool) -> Content:
     return Content(
         [
             Cell(
-                f"{label}, {where}",
+                f"{label}, {mode}",
                 log.label,
                 _windows(log, f"rlscheduler(order={order}, backfill={backfill})", quick),
                 log,
             )
-            for where, backfill in BACKFILLS.items()
+            for mode, backfill in BACKFILLS.items()
             for label, order in ORDERS.items()
             for log in LOGS
         ]
@@ -102,22 +102,22 @@ def _heuristics(quick: bool) -> Content:
 
 def _networks(quick: bool) -> Content:
     cells = []
-    for where, backfill in BACKFILLS.items():
-        for sampled, how, seeds in ((True, "sampled", COPIES), (False, "largest", 1)):
+    for mode, backfill in BACKFILLS.items():
+        for sampled, choice, seeds in ((True, "sampled", COPIES), (False, "largest", 1)):
             for log in () if quick else LOGS:
                 policy = _network(log, sampled, backfill)
                 value = _windows(log, policy, quick, seeds=seeds)
-                cells.append(Cell(f"RL, {where}, {how}", log.label, value, log))
+                cells.append(Cell(f"RL, {mode}, {choice}", log.label, value, log))
     return Content(cells)
 
 
 def _competitors(log: Log, quick: bool) -> dict[str, str]:
     """Return all that play, by the names of their rows."""
     competitors = {name: name for name in CLASSICAL} | AGENTS
-    for sampled, how in ((False, "largest"), (True, "sampled")):
-        for backfill, where in (("theirs", "their simulator"), ("easy", "correct EASY")):
+    for sampled, choice in ((False, "largest"), (True, "sampled")):
+        for backfill, simulator in (("theirs", "their simulator"), ("easy", "correct EASY")):
             if not quick:
-                competitors[f"network †, {how}, {where}"] = _network(log, sampled, backfill)
+                competitors[f"network †, {choice}, {simulator}"] = _network(log, sampled, backfill)
     return competitors
 
 

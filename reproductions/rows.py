@@ -115,8 +115,10 @@ def make_row(run: Run, measures: tuple[str, ...]) -> Row:
     base = _base(run.workload)
     steps = dict(run.steps)
     factor = steps.pop(RUNTIME_FACTOR, 1.0)
-    if factor != 1.0:
-        base = _with_runtimes(base, factor)
+    if factor != 1.0:  # longer or shorter runtimes, and these as estimates
+        runtime = np.ceil(base.runtime * factor).astype(np.int64)
+        label = f"{base.name}*{factor:g}"
+        base = make_trace(base.jobs.submit, base.jobs.size, runtime, base.processors, name=label)
     named = [name for name in (run.policy, run.reference) if name]
     for name in named:
         warm_up(find_competitor(name))
@@ -157,13 +159,6 @@ def is_available(workload: str) -> bool:
     except (BfenvError, FileNotFoundError):
         return False
     return True
-
-
-def _with_runtimes(trace: Trace, factor: float) -> Trace:
-    """Return the trace with longer or shorter runtimes, and these as estimates."""
-    runtime = np.ceil(trace.runtime * factor).astype(np.int64)
-    name = f"{trace.name}*{factor:g}"
-    return make_trace(trace.jobs.submit, trace.jobs.size, runtime, trace.processors, name=name)
 
 
 def run_dict(run: Run) -> dict[str, Any]:

@@ -205,14 +205,14 @@ def _figure_4(quick: bool) -> Content:
         for log in LOGS:
             drawn = [random(log, f, measure, quick, scale) for f in steps]
             fixed = [deterministic(log, f, measure, quick, scale) for f in steps]
-            where, lowest = f"{log.label}, {name}", Extreme(drawn, "min")
+            label, lowest = f"{log.label}, {name}", Extreme(drawn, "min")
             accurate = deterministic(log, 0, measure, quick, scale)
-            drops.append(Comparison(where, lowest, accurate, log))
+            drops.append(Comparison(label, lowest, accurate, log))
             if log is CTC:
-                flat.append(Comparison(where, drawn[-1], lowest, log, strict=False, slack=0.02))
+                flat.append(Comparison(label, drawn[-1], lowest, log, strict=False, slack=0.02))
             else:
-                rises.append(Comparison(where, lowest, drawn[-1], log, slack=-0.02))
-            best.append(Comparison(where, Extreme(fixed, "mean"), Extreme(drawn, "mean"), log))
+                rises.append(Comparison(label, lowest, drawn[-1], log, slack=-0.02))
+            best.append(Comparison(label, Extreme(fixed, "mean"), Extreme(drawn, "mean"), log))
     claims = [
         Claim("Performance first improves: the lowest mean is below f = 0", drops),
         Claim("But for CTC it then worsens, by over 2 % up to f = 10 (V shape)", rises),
@@ -247,9 +247,9 @@ def _bursty(quick: bool) -> Content:
             values.append(value._replace(run=run))
         line = Line("random, 5th to 95th percentile", values, steps, band=True)
         panels.append(Panel(f"CTC in weekly bursts: {name}", "f", name, [line]))
-        where, lowest = f"CTC in bursts, {name}", Extreme(values, "min")
-        rises.append(Comparison(f"{where}: drop", lowest, values[0], CTC))
-        rises.append(Comparison(f"{where}: rise", lowest, values[-1], CTC, slack=-0.02))
+        label, lowest = f"CTC in bursts, {name}", Extreme(values, "min")
+        rises.append(Comparison(f"{label}: drop", lowest, values[0], CTC))
+        rises.append(Comparison(f"{label}: rise", lowest, values[-1], CTC, slack=-0.02))
     text = "With bursts, CTC first drops and then rises by over 2 % (V shape)"
     return Content((), panels, [Claim(text, rises)])
 

@@ -19,14 +19,14 @@ DISTINCT = 0.05  # printed values closer than this have no order
 
 
 class CellVerdict(NamedTuple):
-    """One cell: theirs, ours, their ratio, and what follows."""
+    """One cell: the printed value, the computed one, their ratio, and what follows."""
 
     cell: Cell
-    theirs: Printed | None
-    ours: float | str | None
-    ratio: float | None  # ours over theirs
+    printed: Printed | None
+    computed: float | str | None
+    ratio: float | None  # of the computed value to the printed one
     verdict: str  # "" where nothing is printed
-    near: bool = False  # whether ours is as printed, within the band
+    near: bool = False  # whether the computed value is as printed, within the band
 
 
 class Count(NamedTuple):
@@ -83,14 +83,14 @@ def judge(paper: str, item: Item, content: Content, results: Results, quick: boo
                 _counts(cell_verdict.cell.log, quick),
             )
             for cell_verdict in cells
-            if cell_verdict.theirs is not None and cell_verdict.ours is not None
+            if cell_verdict.printed is not None and cell_verdict.computed is not None
         ),
         _order(cells, quick) if item.ordered else None,
         tuple(
             (
                 claim,
                 _count(
-                    (comparison.where, holds, _counts(comparison.log, quick))
+                    (comparison.label, holds, _counts(comparison.log, quick))
                     for comparison in claim.comparisons
                     if (holds := compare(comparison, results)) is not None
                 ),
@@ -105,23 +105,23 @@ def _counts(log: Log, quick: bool) -> bool:
 
 
 def _judge_cell(
-    item: Item, cell: Cell, theirs: Printed | None, results: Results, quick: bool
+    item: Item, cell: Cell, printed_value: Printed | None, results: Results, quick: bool
 ) -> CellVerdict:
     value = results.number(cell.value)
-    if theirs is None or value is None:
-        return CellVerdict(cell, theirs, value, None, MISSING if theirs else "")
+    if printed_value is None or value is None:
+        return CellVerdict(cell, printed_value, value, None, MISSING if printed_value else "")
     ratio = None
-    if isinstance(value, str) or isinstance(theirs.value, str):
-        near = value == theirs.text
+    if isinstance(value, str) or isinstance(printed_value.value, str):
+        near = value == printed_value.text
     else:
-        ratio = value / theirs.value if theirs.value else None
-        near = abs(value - theirs.value) <= theirs.error * (1 + 1e-9)
+        ratio = value / printed_value.value if printed_value.value else None
+        near = abs(value - printed_value.value) <= printed_value.error * (1 + 1e-9)
         if ratio is not None and not item.exact:
             near = near or 1 / (1 + item.band) <= ratio <= 1 + item.band
     verdict = AGREES if near else DIFFERS
     if not _counts(cell.log, quick):
         verdict = NOT_COMPARABLE
-    return CellVerdict(cell, theirs, value, ratio, verdict, near)
+    return CellVerdict(cell, printed_value, value, ratio, verdict, near)
 
 
 def _order(cells: Iterable[CellVerdict], quick: bool) -> Count:
@@ -129,19 +129,20 @@ def _order(cells: Iterable[CellVerdict], quick: bool) -> Count:
     columns: dict[str, list[tuple[Cell, float, float]]] = {}
     for cell_verdict in cells:
         if (
-            cell_verdict.theirs
-            and isinstance(cell_verdict.theirs.value, float)
-            and isinstance(cell_verdict.ours, float)
+            cell_verdict.printed
+            and isinstance(cell_verdict.printed.value, float)
+            and isinstance(cell_verdict.computed, float)
         ):
             entries = columns.setdefault(cell_verdict.cell.column, [])
-            entries.append((cell_verdict.cell, cell_verdict.theirs.value, cell_verdict.ours))
+            entries.append((cell_verdict.cell, cell_verdict.printed.value, cell_verdict.computed))
     pairs = []
     for column, entries in columns.items():
-        for (a, their_a, our_a), (b, their_b, our_b) in combinations(entries, 2):
-            if max(their_a, their_b) > min(their_a, their_b) * (1 + DISTINCT):
-                holds = (their_a < their_b) == (our_a < our_b) and our_a != our_b
-                both = _counts(a.log, quick) and _counts(b.log, quick)
-                pairs.append((f"{column}: {a.row} and {b.row}", holds, both))
+        for (a, printed_a, computed_a), (b, printed_b, computed_b) in combinations(entries, 2):
+            if max(printed_a, printed_b) > min(printed_a, printed_b) * (1 + DISTINCT):
+                is_alike = (printed_a < printed_b) == (computed_a < computed_b)
+                holds = is_alike and computed_a != computed_b
+                are_counted = _counts(a.log, quick) and _counts(b.log, quick)
+                pairs.append((f"{column}: {a.row} and {b.row}", holds, are_counted))
     return _count(pairs)
 
 
@@ -157,9 +158,9 @@ def compare(comparison: Comparison, results: Results) -> bool | None:
 def _count(judged: Iterable[tuple[str, bool, bool]]) -> Count:
     """Count what holds, of what is comparable and of the rest."""
     comparisons = list(judged)
-    comparable = [(where, holds) for where, holds, counts in comparisons if counts]
+    comparable = [(label, holds) for label, holds, counts in comparisons if counts]
     incomparable = [holds for _, holds, counts in comparisons if not counts]
-    failed = tuple(where for where, holds in comparable if not holds)
+    failed = tuple(label for label, holds in comparable if not holds)
     return Count(
         len(comparable) - len(failed), len(comparable), sum(incomparable), len(incomparable), failed
     )

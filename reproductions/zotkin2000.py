@@ -110,13 +110,18 @@ def _table_1(quick: bool) -> Content:
 
 def _methods(measure: str, scale: float, offline: bool, quick: bool) -> Content:
     cells = []
-    how: dict[str, Any] = {"measure": measure, "quick": quick, "scale": scale, "offline": offline}
+    options: dict[str, Any] = {
+        "measure": measure,
+        "quick": quick,
+        "scale": scale,
+        "offline": offline,
+    }
     for random in (False, True):
         for log in LOGS:
             column = f"{log.label} {'rnd' if random else 'dtm'}"
-            cells.append(Cell("FCFS", column, inflated(log, "fcfs", factor=1, **how), log))
+            cells.append(Cell("FCFS", column, inflated(log, "fcfs", factor=1, **options), log))
             for factor in FACTORS:
-                value = inflated(log, "easy", factor=factor, random=random, **how)
+                value = inflated(log, "easy", factor=factor, random=random, **options)
                 cells.append(Cell(f"R = {factor}", column, value, log))
     at = by_place(cells)
     helped = [
@@ -240,11 +245,11 @@ def _randomized(quick: bool) -> Content:
     for log in (KTH, LNL, CTC):
         for column in (f"{log.label} B-SD", f"{log.label} WT"):
             for order in list(ORDERS)[1:]:
-                where = f"{column}, {order}"
-                equal += alike(where, at[f"{order}-1", column], at["BF-1", column], log)
+                label = f"{column}, {order}"
+                equal += alike(label, at[f"{order}-1", column], at["BF-1", column], log)
                 better += [
                     Comparison(
-                        f"{where}-{k}", at[f"{order}-{k}", column], at[f"BF-{k}", column], log
+                        f"{label}-{k}", at[f"{order}-{k}", column], at[f"BF-{k}", column], log
                     )
                     for k in (5, 15)
                 ]
@@ -325,22 +330,24 @@ def _sort_fcfs(quick: bool) -> Content:
         (f"cleaned, runtimes {percent:g} % longer", cleaned, {"runtime_factor": 1 + percent / 100})
         for percent in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
     ]
-    cells = [Cell(row, k, v, log) for row, log, how in rows for k, v in values(log, **how).items()]
+    cells = [
+        Cell(row, k, v, log) for row, log, steps in rows for k, v in values(log, **steps).items()
+    ]
     for column in shaken:
         for row, kind in (("5th", "low"), ("95th", "high")):
             label = f"submit times shaken by a minute, {row} percentile"
             cells.append(Cell(label, column, ends[kind][column], KTH))
     cells += [
-        Cell(row, k, v, log) for row, log, how in longer for k, v in values(log, **how).items()
+        Cell(row, k, v, log) for row, log, steps in longer for k, v in values(log, **steps).items()
     ]
     inside = []
     for column, printed in (
         ("SortFCFS slowdown", 36.55), ("SortFCFS wait", 14.26), ("BF slowdown", 70.78),
         ("BF wait", 6.34), ("FCFS slowdown", 8800.0), ("FCFS wait", 459.0),
     ):  # fmt: skip
-        where = column.replace("slowdown", SLOWDOWN)
-        inside.append(Comparison(where, ends["low"][column], printed, KTH))
-        inside.append(Comparison(where, printed, ends["high"][column], KTH))
+        label = column.replace("slowdown", SLOWDOWN)
+        inside.append(Comparison(label, ends["low"][column], printed, KTH))
+        inside.append(Comparison(label, printed, ends["high"][column], KTH))
     text = "The printed number is within what shaking the submit times by a minute gives"
     return Content(cells, claims=[Claim(text, inside)])
 
@@ -380,13 +387,13 @@ def _by_factor(log: Log, measure: str, scale: float, quick: bool) -> Content:
             Claim("Deterministic ones are a little better", better),
         ]
         return Content((), [panel], claims)
-    both = [
+    improved = [
         Comparison(f"{name}, R = {k:g}", values[k], drawn[1], log)
         for name, values in (("deterministic", fixed), ("randomized", drawn))
         for k in factors
         if k >= 2
     ]
-    claims = [Claim("From R = 2 on, both are better than accurate estimates", both)]
+    claims = [Claim("From R = 2 on, both are better than accurate estimates", improved)]
     if measure == SLOWDOWN:  # of waiting times, the paper's own Table 3 says the contrary
         early = [Comparison(f"R = {k:g}", drawn[k], fixed[k], log) for k in factors if 1 < k <= 20]
         claims.insert(0, Claim("Up to R = 25 the randomized method is better", early))
