@@ -251,8 +251,8 @@ def read_starts(text: str, case: Case) -> tuple[int, ...]:
             )
         job = numbers[0]
         if not 1 <= job <= len(case.jobs) or job in starts:
-            what = "twice in the answer" if job in starts else "unknown"
-            raise ConformanceError(f"{case.name}: job {job} is {what}")
+            fault = "twice in the answer" if job in starts else "unknown"
+            raise ConformanceError(f"{case.name}: job {job} is {fault}")
         starts[job] = numbers[1] if len(numbers) == 2 else numbers[1] + numbers[2]
     for job in range(1, len(case.jobs) + 1):
         if job not in starts:

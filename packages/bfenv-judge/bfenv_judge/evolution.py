@@ -203,14 +203,14 @@ def salted(trace: Trace, salt: int, number: int) -> Trace:
     return replace(trace, jobs=jobs, runtime=runtime, records=None, header=(), name="salted")
 
 
-def _measure(label: str, own: Schedule, easy: Schedule) -> Measured:
-    jobs, waits = own.trace.jobs, own.wait
+def _measure(label: str, schedule: Schedule, easy: Schedule) -> Measured:
+    jobs, waits = schedule.trace.jobs, schedule.wait
     lines = [
         f"a job of {jobs.size[job]} processors, estimate {jobs.estimate[job]:,} s, waited "
         f"{waits[job]:,} s; under EASY {easy.wait[job]:,} s"
         for job in np.argsort(-waits, kind="stable")[:LONGEST]
     ]
-    ratio = bounded_slowdown(own).mean() / bounded_slowdown(easy).mean()
+    ratio = bounded_slowdown(schedule).mean() / bounded_slowdown(easy).mean()
     longest = waits.max() / max(easy.wait.max(), 1)
     return Measured(label, float(ratio), float(longest), "\n".join(lines))
 

@@ -140,14 +140,14 @@ def find_failures(scores: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     failures = []
     for score in scores:
         load = "its own load" if score["load"] is None else f"load {score['load']:g}"
-        where = f"{score['workload']} at {load}"
+        label = f"{score['workload']} at {load}"
         if score["slowdown_ratio"] > 1:
             failures.append(
-                f"{where}: {score['slowdown_ratio']:.2f} times EASY's mean bounded slowdown."
+                f"{label}: {score['slowdown_ratio']:.2f} times EASY's mean bounded slowdown."
             )
         if starves(score["highest_wait_ratio"], 1.0):
             failures.append(
-                f"{where}: a longest wait of {score['highest_wait_ratio']:.2f} times EASY's in one "
+                f"{label}: a longest wait of {score['highest_wait_ratio']:.2f} times EASY's in one "
                 f"of {score['copies']} copies, {score['wait_ratio']:.2f} in the median."
             )
     return tuple(failures)

@@ -133,17 +133,17 @@ def _print(verdicts: "list[CheckResult]", format: Format) -> None:
     show.table(("check", *words, "why not checked"), lines, format, whole_names=True)
     for result in verdicts:
         if result.verdict == WRONG:
-            where = f"{_place(result.row)}: " if result.row else ""
-            show.lines([f"{result.check} {WRONG}: {where}{result.reason}"])
+            place = f"{_place(result.row)}: " if result.row else ""
+            show.lines([f"{result.check} {WRONG}: {place}{result.reason}"])
     unverified: dict[str, list[Row]] = {}
     for result in verdicts:
         if result.verdict == UNVERIFIED and result.row:
             unverified.setdefault(result.reason, []).append(result.row)
     row_count = len({result.row.key for result in verdicts if result.row})
     for reason, (first, *more) in unverified.items():
-        where = f"such as {_place(first)}" if more else _place(first)
+        example = f"such as {_place(first)}" if more else _place(first)
         count = counted(1 + len(more), "row")
-        show.lines([f"results {UNVERIFIED}: {count} of {row_count:,}, {where}: {reason}"])
+        show.lines([f"results {UNVERIFIED}: {count} of {row_count:,}, {example}: {reason}"])
 
 
 def _place(row: "Row") -> str:

@@ -106,10 +106,10 @@ def become_player(order: dict[str, Any], guard: int) -> None:
     if os.getppid() != guard:
         os._exit(127)
     for name, most in order["limits"].items():
-        what = getattr(resource, name)
-        hard = resource.getrlimit(what)[1]
+        limit = getattr(resource, name)
+        hard = resource.getrlimit(limit)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (most, most))
+        resource.setrlimit(limit, (most, most))
     first = first_line(order["command"][0])
     if first.startswith(b"#!") and first.endswith(b"\r\n"):
         raise FileNotFoundError  # env, or an interpreter with options, would have it in a word

@@ -247,12 +247,12 @@ def check_command(text: str) -> list[str]:
 def _program(word: str) -> str:
     path = shutil.which(word)
     if path is None:
-        what = "no such program"
+        fault = "no such program"
         if os.path.isdir(word):
-            what = "it is a folder"
+            fault = "it is a folder"
         elif os.path.isfile(word):
-            what = f"it is not executable; run chmod +x {word}"
-        raise BfenvError(f"player {word!r}: {what}")
+            fault = f"it is not executable; run chmod +x {word}"
+        raise BfenvError(f"player {word!r}: {fault}")
     return str(Path(path).absolute())
 
 

@@ -81,8 +81,8 @@ def weight_files(path: str | Path) -> tuple[Path, Path]:
         folder = Path(os.environ[FOLDER]) / path
     index_files = sorted(folder.rglob(INDEX)) if folder.is_dir() else []
     if len(index_files) != 1:
-        what = "no network of RLScheduler" if not index_files else f"{len(index_files)} networks"
-        raise PolicyError(f"{path}: {what}: name the folder that holds one {INDEX}")
+        fault = "no network of RLScheduler" if not index_files else f"{len(index_files)} networks"
+        raise PolicyError(f"{path}: {fault}: name the folder that holds one {INDEX}")
     data = index_files[0].with_name(DATA)
     if not data.is_file():
         raise PolicyError(f"{data}: is missing, and {INDEX} beside it has no weights")

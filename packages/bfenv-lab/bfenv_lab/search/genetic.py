@@ -93,20 +93,20 @@ class GeneticSearch:
             winners = (generator.integers(len(ranked), size=TOURNAMENT).min() for _ in range(2))
             first, second = (self.population[ranked[int(place)]] for place in winners)
             if generator.random() < CROSSOVER:
-                crossed = partial(tr.crossed, generator, other=second.tree)
+                crossed = partial(tr.crossed, generator, second=second.tree)
                 self._vary(chosen, first, crossed)
             else:
                 self._vary(chosen, first, lambda tree: tr.mutated(generator, tree, self.limits))
         self.population = chosen
 
     def _vary(
-        self, chosen: list[Individual], one: Individual, change: Callable[[tr.Tree], tr.Tree]
+        self, chosen: list[Individual], parent: Individual, change: Callable[[tr.Tree], tr.Tree]
     ) -> None:
         """Add an individual with its tree changed, and perhaps its point.
 
         It is left out if it is too large or there already.
         """
-        tree, point, limits = tr.simplified(change(one.tree)), one.point, self.limits
+        tree, point, limits = tr.simplified(change(parent.tree)), parent.point, self.limits
         if self.generator.random() < 0.5:
             moved = np.array(point) + STEP * self.generator.normal(size=len(point))
             point = tuple(tr.rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())

@@ -375,14 +375,14 @@ def read_result(path: Path) -> dict[str, Any]:
     return content
 
 
-def result_card(name: str, what: str, result: dict[str, Any]) -> Card:
+def result_card(name: str, description: str, result: dict[str, Any]) -> Card:
     """Return the card of a search's result, without scores."""
     keys = ("command", "generations", "candidates", "score", "validation", "settings")
     return Card(
         name=name,
         division=TRIALS if find_policy(result["policy"]).trials else COMPLETION,
         kind=POLICY,
-        what=what,
+        what=description,
         policy=result["policy"],
         found={key: result[key] for key in (*keys, "left_out") if key in result},
         trained_on=tuple(map(decode_span, result["training"])),

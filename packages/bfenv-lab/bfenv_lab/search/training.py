@@ -95,7 +95,7 @@ def train(
             raise BfenvError(f"{folder} is neither empty nor a training: choose another folder")
     result = run_search(settings, folder, generations=generations, done=done, **workers)
     kind = f"of {settings.hidden} hidden units" if settings.hidden else "that is linear"
-    what = f"a score {kind}, found by evolution on {len(settings.workloads)} workloads"
+    description = f"a score {kind}, found by evolution on {len(settings.workloads)} workloads"
     path = folder / "agent.json"
-    write_card(path, result_card(path.stem, what, result))
+    write_card(path, result_card(path.stem, description, result))
     return path

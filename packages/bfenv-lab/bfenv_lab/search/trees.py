@@ -136,12 +136,12 @@ def depth(tree: Tree) -> int:
     return 1 + max(map(depth, tree[1:])) if isinstance(tree, tuple) else 1
 
 
-def paths(tree: Tree, here: Path = ()) -> Iterator[Path]:
+def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
     """Yield the paths to all nodes, the root first."""
-    yield here
+    yield prefix
     if isinstance(tree, tuple):
         for i, argument in enumerate(tree[1:], 1):
-            yield from paths(argument, (*here, i))
+            yield from paths(argument, (*prefix, i))
 
 
 def subtree(tree: Tree, path: Path) -> Tree:
@@ -180,10 +180,10 @@ def _random_leaf(generator: np.random.Generator, limits: Limits) -> Tree:
     return str(generator.choice(limits.quantities))
 
 
-def crossed(generator: np.random.Generator, one: Tree, other: Tree) -> Tree:
+def crossed(generator: np.random.Generator, first: Tree, second: Tree) -> Tree:
     """Return a tree with one of its parts replaced by a part of another tree."""
-    part = subtree(other, _random_path(generator, other))
-    return with_subtree(one, _random_path(generator, one), part)
+    part = subtree(second, _random_path(generator, second))
+    return with_subtree(first, _random_path(generator, first), part)
 
 
 def mutated(generator: np.random.Generator, tree: Tree, limits: Limits) -> Tree:
