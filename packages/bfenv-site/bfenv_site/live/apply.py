@@ -85,8 +85,8 @@ def order_of(policy: str | Policy) -> Options:
     """
     policy = find_policy(policy)
     if policy.trials or policy.stochastic:
-        what = "starts jobs for trials" if policy.trials else "draws random numbers"
-        raise PolicyError(f"{policy.name} {what}, which cannot be applied to Slurm")
+        fault = "starts jobs for trials" if policy.trials else "draws random numbers"
+        raise PolicyError(f"{policy.name} {fault}, which cannot be applied to Slurm")
     options = getattr(policy.memory, "keywords", {}).get("options")
     if not isinstance(options, Options) or options.shadow_intervals >= 0 or options.predictor:
         raise PolicyError(

@@ -93,8 +93,8 @@ def forecaster_of_queue(
     if sinfo is not None:
         processors = sum(node.size for node in up)
         if not processors:
-            what = "no node takes jobs" if nodes else "no node in it"
-            raise BfenvError(f"{sinfo}: {what}")
+            fault = "no node takes jobs" if nodes else "no node in it"
+            raise BfenvError(f"{sinfo}: {fault}")
     elif processors is None:
         if trace is None:
             raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
@@ -110,10 +110,10 @@ def forecaster_of_queue(
     ]
     used = sum(entry.size for entry in entries if entry.runs)
     if used > processors:
-        what = f"running jobs use {used:,} processors of a machine that has {processors:,}"
+        excess = f"running jobs use {used:,} processors of a machine that has {processors:,}"
         if sinfo is None:
-            raise BfenvError(f"{squeue}: {what}")
-        notes.append(what)
+            raise BfenvError(f"{squeue}: {excess}")
+        notes.append(excess)
     partitions = {
         frozenset(node.name for node in up if partition in node.partitions)
         for partition in partition_names(up)

@@ -66,8 +66,8 @@ def read_sinfo(path: str | os.PathLike[str]) -> list[Node]:
     return _nodes((f"{path}: node {shown(row[0])}", *row) for row in rows)
 
 
-def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
-    """Return the nodes in lines of the command SINFO; `where` is their source, for messages.
+def nodes_of(source: Any, lines: Iterable[str]) -> list[Node]:
+    """Return the nodes in lines of the command SINFO; `source` is the file's name, for messages.
 
     Raises BfenvError as `read_sinfo` does.
     """
@@ -77,9 +77,9 @@ def nodes_of(where: Any, lines: Iterable[str]) -> list[Node]:
         if fields == [""] or fields[1:2] == ["CPUS"]:  # a header
             continue
         if len(fields) != 4:
-            what = no_answer(line) or f"not four fields; print it with {SINFO}"
-            raise WorkloadError(f"{where}, line {number}: {what}")
-        rows.append((f"{where}, line {number}", *fields))
+            fault = no_answer(line) or f"not four fields; print it with {SINFO}"
+            raise WorkloadError(f"{source}, line {number}: {fault}")
+        rows.append((f"{source}, line {number}", *fields))
     return _nodes(rows)
 
 
@@ -89,10 +89,10 @@ def _nodes(rows: Iterable[tuple[str, ...]]) -> list[Node]:
     Names are as Slurm lists them, such as "n[1-4]" of equal nodes.
     """
     nodes: dict[str, Node] = {}
-    for where, names, size, state, partition in rows:
-        count = whole_number(where, size)
+    for place, names, size, state, partition in rows:
+        count = whole_number(place, size)
         is_up, is_lost = read_state(state)
-        for name in expand_names(where, names):
+        for name in expand_names(place, names):
             partitions = nodes[name].partitions if name in nodes else ()
             nodes[name] = Node(name, count, is_up, (*partitions, partition.rstrip("*")), is_lost)
     return list(nodes.values())
@@ -200,19 +200,19 @@ def on_nodes(
                 reason = f"partition {entry.partition}, which sinfo does not list"
                 left_out.append(entry._replace(reason=reason))
             elif entry.size > most:
-                where = entry.partition if allowed else "the machine"
-                left_out.append(entry._replace(reason=f"too few working processors in {where}"))
+                place = entry.partition if allowed else "the machine"
+                left_out.append(entry._replace(reason=f"too few working processors in {place}"))
             else:
                 kept.append(entry)
             continue
         names = expand_names("squeue", entry.nodes) if nodes else []
-        here = [name for name in names if name in up]
-        if not names or len(here) == len(names):
+        up_names = [name for name in names if name in up]
+        if not names or len(up_names) == len(names):
             kept.append(entry)
-        elif here:
+        elif up_names:
             processors_there = sum(size.get(name, 0) for name in names) or 1
-            share = -(-entry.size * sum(size[name] for name in here) // processors_there)
-            kept.append(entry._replace(size=max(1, share), nodes=",".join(here)))
+            share = -(-entry.size * sum(size[name] for name in up_names) // processors_there)
+            kept.append(entry._replace(size=max(1, share), nodes=",".join(up_names)))
         elif any(name in lost for name in names):
             left_out.append(entry._replace(reason=rs.LOST_NODES))
         elif not any(name in size for name in names):

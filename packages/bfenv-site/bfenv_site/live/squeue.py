@@ -129,17 +129,17 @@ def read_squeue(path: str | os.PathLike[str], maintenance: bool = False) -> Snap
     return _snapshot(path, parsed, last, maintenance)
 
 
-def snapshot_of(where: Any, lines: Iterable[str], maintenance: bool = False) -> Snapshot:
-    """Return what lines of the command SQUEUE say; `where` is their source, for messages.
+def snapshot_of(source: Any, lines: Iterable[str], maintenance: bool = False) -> Snapshot:
+    """Return what lines of the command SQUEUE say; `source` is the file's name, for messages.
 
     Raises BfenvError as `read_squeue` does.
     """
-    parsed = [_from_line(where, i, line) for i, line in enumerate(lines, 1)]
-    return _snapshot(where, parsed, 0, maintenance)
+    parsed = [_from_line(source, i, line) for i, line in enumerate(lines, 1)]
+    return _snapshot(source, parsed, 0, maintenance)
 
 
 def _snapshot(
-    where: Any, parsed: list[tuple[Entry, int, int] | None], last: int, maintenance: bool = False
+    source: Any, parsed: list[tuple[Entry, int, int] | None], last: int, maintenance: bool = False
 ) -> Snapshot:
     """Sort jobs by what they wait for; see `reasons` for those that wait for processors.
 
@@ -157,7 +157,7 @@ def _snapshot(
     apart: list[Entry] = []
     ended: list[Entry] = []
     if sum(count for _, count, _ in jobs) > MOST_ENTRIES:
-        raise WorkloadError(f"{where}: more than {MOST_ENTRIES:,} jobs, which no Slurm has")
+        raise WorkloadError(f"{source}: more than {MOST_ENTRIES:,} jobs, which no Slurm has")
     for entry, count, time in jobs:
         last = max(last, time, entry.submit, entry.start)
         if entry.runs or entry.end >= 0:
@@ -198,10 +198,10 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     if not line.strip():
         return None
     fields = [field.strip() for field in line.split("|")]
-    where = f"{path}, line {number}"
+    place = f"{path}, line {number}"
     if len(fields) != FIELDS:
-        what = f"{counted(len(fields), 'field')}, not {FIELDS}; print it with {SQUEUE}"
-        raise WorkloadError(f"{where}: {no_answer(line) or what}")
+        fault = f"{counted(len(fields), 'field')}, not {FIELDS}; print it with {SQUEUE}"
+        raise WorkloadError(f"{place}: {no_answer(line) or fault}")
     name, user, state, size, limit, submit, start, ran, priority, reason, partition, nodes, nice = (
         fields
     )
@@ -211,18 +211,18 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
         return None
     runs = state in RUNS
     start = submit if start == "N/A" else start  # it is being requeued, and still has its nodes
-    began = _instant(where, start) if runs or has_ended else -1
-    elapsed = _seconds(where, ran)  # INVALID if the clock here is behind Slurm's
-    seconds = MINUTE * int(limit) if PLAIN.match(limit) else _seconds(where, limit)
+    began = _instant(place, start) if runs or has_ended else -1
+    elapsed = _seconds(place, ran)  # INVALID if the clock here is behind Slurm's
+    seconds = MINUTE * int(limit) if PLAIN.match(limit) else _seconds(place, limit)
     entry = Entry(
         name=name,
         user=user,
         runs=runs,
-        size=whole_number(where, size),
+        size=whole_number(place, size),
         limit=seconds,
-        submit=_instant(where, submit),
+        submit=_instant(place, submit),
         start=began,
-        priority=whole_number(where, priority),
+        priority=whole_number(place, priority),
         reason=rs.SUSPENDED if state == rs.SUSPENDED else reason,
         partition=partition,
         nodes=nodes,
@@ -230,15 +230,15 @@ def _from_line(path: Any, number: int, line: str) -> tuple[Entry, int, int] | No
     )
     if has_ended:
         return entry._replace(end=began + elapsed), 1, 0
-    count, most = _tasks(where, name)
+    count, most = _tasks(place, name)
     is_clock = state == "RUNNING" and ran.upper() not in NO_LIMIT
     return entry._replace(most_tasks=most), count, began + elapsed if is_clock else 0
 
 
-def _seconds(where: str, text: str) -> int:
+def _seconds(place: str, text: str) -> int:
     """Return the seconds of a time; 0 if it is not said, UNLIMITED if there is no end.
 
-    Raises WorkloadError if it is something else; `where` is its source, for the message.
+    Raises WorkloadError if it is something else; `place` is where it stands, for the message.
     """
     if text.upper() in ENDLESS:
         return UNLIMITED
@@ -247,34 +247,34 @@ def _seconds(where: str, text: str) -> int:
     try:
         return parse_duration(text, WorkloadError)
     except WorkloadError as error:
-        raise WorkloadError(f"{where}: {error}") from None
+        raise WorkloadError(f"{place}: {error}") from None
 
 
-def whole_number(where: str, text: str) -> int:
-    """Return the number that a text of digits says; `where` is its source, for the message.
+def whole_number(place: str, text: str) -> int:
+    """Return the number that a text of digits says; `place` is where it stands, for the message.
 
     Raises WorkloadError if it is something else, or has more than DIGITS digits.
     """
     if not text.isdecimal() or len(text) > DIGITS:
-        raise WorkloadError(f"{where}: {shown(text)} is not a whole number")
+        raise WorkloadError(f"{place}: {shown(text)} is not a whole number")
     return int(text)
 
 
-def _instant(where: str, text: str) -> int:
+def _instant(place: str, text: str) -> int:
     if not text.isdecimal():
         raise WorkloadError(
-            f"{where}: the time {shown(text)} has no time zone; set SLURM_TIME_FORMAT=%s for squeue"
+            f"{place}: the time {shown(text)} has no time zone; set SLURM_TIME_FORMAT=%s for squeue"
         )
     if len(text) > DIGITS or int(text) > LATEST:
-        raise WorkloadError(f"{where}: the time {shown(text)} is after the year 3000")
+        raise WorkloadError(f"{place}: the time {shown(text)} is after the year 3000")
     return int(text)
 
 
-def _tasks(where: Any, text: str) -> tuple[int, int]:
+def _tasks(place: Any, text: str) -> tuple[int, int]:
     """Return the number of jobs in an entry and how many may run at once, or 0.
 
     These are 3 and 4 for "7_[0-2%4]". Raises WorkloadError if Slurm has cut the list of tasks, or
-    it cannot be read; `where` is its source, for the message.
+    it cannot be read; `place` is where it stands, for the message.
     """
     match = TASKS.search(text)
     if match is None:
@@ -282,17 +282,17 @@ def _tasks(where: Any, text: str) -> tuple[int, int]:
     tasks, percent, most = match[1].partition("%")
     if tasks.endswith(CUT):
         raise WorkloadError(
-            f"{where}: Slurm has cut the tasks of {shown(text)}; set SLURM_BITSTR_LEN=0 for squeue"
+            f"{place}: Slurm has cut the tasks of {shown(text)}; set SLURM_BITSTR_LEN=0 for squeue"
         )
     count = 0
     for part in tasks.split(","):
         span = SPAN.match(part)
         if span is None or int(span[3] or 1) < 1 or int(span[2] or span[1]) < int(span[1]):
             raise WorkloadError(
-                f"{where}: {shown(part)} in {shown(text)} is not a range of tasks, such as 0-9:2"
+                f"{place}: {shown(part)} in {shown(text)} is not a range of tasks, such as 0-9:2"
             )
         count += len(range(int(span[1]), int(span[2] or span[1]) + 1, int(span[3] or 1)))
-    return count, whole_number(str(where), most) if percent else 0
+    return count, whole_number(str(place), most) if percent else 0
 
 
 def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
@@ -350,16 +350,16 @@ def _from_json(path: Any, job: dict[str, Any]) -> tuple[Entry, int, int] | None:
     return entry, count, 0
 
 
-def _amount(where: Any, field: str, value: Any, default: int = 0, most: int = LARGEST) -> int:
+def _amount(source: Any, field: str, value: Any, default: int = 0, most: int = LARGEST) -> int:
     """Return a number of Slurm's JSON, plain or wrapped; the default if there is none.
 
-    Raises WorkloadError if it is larger than `most`, or no finite number; `where` is its source;
-    it and `field` are for the message.
+    Raises WorkloadError if it is larger than `most`, or no finite number; `source` and `field` are
+    for the message.
     """
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return default
     if not abs(value) <= most:
-        raise WorkloadError(f"{where}: {field} is {shown(value)}, which is out of range")
+        raise WorkloadError(f"{source}: {field} is {shown(value)}, which is out of range")
     return int(value)

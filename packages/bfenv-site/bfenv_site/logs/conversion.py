@@ -51,17 +51,18 @@ class Reading:
     def __init__(self, path: str | os.PathLike[str], selection: sel.Selection) -> None:
         self.path, self.selection = path, selection
         self.runs: list[rn.Run] = []
-        self.others: Counter[tuple[str, str, str]] = Counter()  # by reason, partition and cluster
+        # By reason, partition and cluster
+        self.other_records: Counter[tuple[str, str, str]] = Counter()
         self.counts: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.work: Counter[str] = Counter()
         self.nodes: tuple[set[str], set[str]] = set(), set()  # of jobs taken, and of others
 
-    def drop(self, why: str, run: rn.Run) -> None:
+    def drop(self, reason: str, run: rn.Run) -> None:
         """Count a run that is no job of the trace."""
-        self.counts[why] += 1
-        self.work[why] += run.work if why not in TOLD_TWICE else 0
-        self.examples.setdefault(why, run_text(run))
+        self.counts[reason] += 1
+        self.work[reason] += run.work if reason not in TOLD_TWICE else 0
+        self.examples.setdefault(reason, run_text(run))
 
 
 def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> None:
@@ -98,11 +99,11 @@ def read_runs(reading: Reading, log: rn.Log, zone: tzinfo, on_error: str) -> Non
             if isinstance(run, rn.Run):
                 runs.append(run)
                 continue
-            reading.others[run, record.partition, record.cluster] += 1
-            why = run if is_taken else "other_partition"
-            reading.counts[why] += 1
-            if why not in reading.examples:
-                reading.examples[why] = f"line {number}: {line}"
+            reading.other_records[run, record.partition, record.cluster] += 1
+            reason = run if is_taken else "other_partition"
+            reading.counts[reason] += 1
+            if reason not in reading.examples:
+                reading.examples[reason] = f"line {number}: {line}"
     finally:
         if was_enabled:
             gc.enable()
@@ -156,7 +157,7 @@ def convert(
         ("partition", [*selection.partitions, *filter(None, limits)]),
         ("cluster", [*filter(None, [selection.cluster])]),
     ):
-        sel.check_names(path, kind, reading.runs, reading.others, names)
+        sel.check_names(path, kind, reading.runs, reading.other_records, names)
     runs = _each_once(reading, log.has_gaps)
     reading.runs = []  # millions of them: each step keeps what the next one needs
     runs = sel.select(runs, selection, zone, reading.drop)
@@ -174,12 +175,12 @@ def convert(
     )
     check_longest(path, runtime[log_estimates < 1], limits)
     whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
-    for why, concerned in (
+    for reason, concerned in (
         ("no_estimate", log_estimates < 1),
         ("clipped" if overrun == "kill" else "extended", runtime > estimate),
     ):
         if concerned.any():
-            reading.examples[why] = run_text(runs[int(np.argmax(concerned))])
+            reading.examples[reason] = run_text(runs[int(np.argmax(concerned))])
     runtime, estimate, changed = cl.apply_overrun(runtime, estimate, overrun)
     reading.work["clipped"] = whole - int(np.dot(runtime, size))
     counts = reading.counts
@@ -202,7 +203,7 @@ def convert(
         user=records[:, swf.USER],
         name=Path(path).name.split(".")[0],
         cleaning=cl.Imported(
-            **{why: count for why, count in counts.items() if count},
+            **{reason: count for reason, count in counts.items() if count},
             encoding=log.encoding,
             examples=reading.examples,
             work=dict(reading.work),
@@ -220,10 +221,10 @@ def convert(
             *numbered,
             *(f"Note: {note}" for note in notes),
             *(
-                f"Note: not a job: {why}: {count}"
-                for count, why in cl.count_reasons(counts, cl.DROPPED)
+                f"Note: not a job: {reason}: {count}"
+                for count, reason in cl.count_reasons(counts, cl.DROPPED)
             ),
-            *(f"Note: {why}: {count}" for count, why in cl.count_reasons(counts, cl.CHANGED)),
+            *(f"Note: {reason}: {count}" for count, reason in cl.count_reasons(counts, cl.CHANGED)),
         ),
         records=records,
     )
@@ -294,8 +295,8 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
     if not jobs:
         reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
         numbers = cl.count_reasons(reading.counts, reasons)
-        why = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
-        raise WorkloadError(f"{reading.path}: no line is a job that ran ({why})")
+        found = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
+        raise WorkloadError(f"{reading.path}: no line is a job that ran ({found})")
     if (peak := rn.peak_use(jobs)) > processors:
         warnings.warn(
             f"{reading.path}: {peak:,} processors were in use at once, more than the "
@@ -317,10 +318,10 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
             "unknown_state": run.status == rn.UNKNOWN and not no_state,
         }
         seen.add(job)
-        for why, holds in oddities.items():
+        for oddity, holds in oddities.items():
             if holds:
-                counts[why] += 1
-                reading.examples.setdefault(why, run_text(run))
+                counts[oddity] += 1
+                reading.examples.setdefault(oddity, run_text(run))
     return jobs
 
 

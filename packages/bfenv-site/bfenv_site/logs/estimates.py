@@ -59,8 +59,8 @@ def fill_estimates(
     longest = np.zeros(number.max() + 1, dtype=np.int64)
     np.maximum.at(longest, number, estimate)
     longest[longest < 1] = longest.max()
-    for name, which in dict(zip(names, number.tolist(), strict=True)).items():
-        longest[which] = limits.get(name, limits.get(EVERYWHERE, longest[which]))
+    for name, partition in dict(zip(names, number.tolist(), strict=True)).items():
+        longest[partition] = limits.get(name, limits.get(EVERYWHERE, longest[partition]))
     runtime = np.array([run.runtime for run in runs])
     missing = (estimate < 1) & (longest[number] > 0)
     filled: np.ndarray = np.where(missing, np.maximum(runtime, longest[number]), estimate)
@@ -115,10 +115,12 @@ def check_unit(
             stacklevel=4,
         )
     if (middle := int(np.median(estimate))) > LONGEST_LIMIT:
-        what = f"the column {columns['estimate'][0]!r}" if "estimate" in columns else "their column"
+        subject = (
+            f"the column {columns['estimate'][0]!r}" if "estimate" in columns else "their column"
+        )
         warnings.warn(
-            f"{path}: half of the limits are above {format_duration(middle)}: is {what} in another "
-            "unit, such as milliseconds?",
+            f"{path}: half of the limits are above {format_duration(middle)}: is {subject} in "
+            "another unit, such as milliseconds?",
             stacklevel=4,
         )
 

@@ -155,7 +155,7 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         raise WorkloadError(
             f"{path}: this looks like sacct without '|' between its columns; {AS_SACCT}"
         )
-    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
+    kinds = "; ".join(f"{kind}: {description}" for kind, description in KINDS.items())
     raise WorkloadError(
         f"{path}: unknown kind of log: it has neither the columns of sacct or of a table (CSV) nor "
         f"the 18 fields of SWF, and begins with {first[:40]!r}; choose with --from. Known: {kinds}"
@@ -165,9 +165,9 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 def refuse_foreign(path: str | os.PathLike[str]) -> None:
     """Refuse a file that is recognized as something else; the message says what, and what to do."""
     text = "\n".join(first_lines(path))
-    for pattern, what, advice in FOREIGN:
+    for pattern, description, advice in FOREIGN:
         if re.match(pattern, text, re.MULTILINE):
-            raise WorkloadError(f"{path}: this is {what}; {advice}")
+            raise WorkloadError(f"{path}: this is {description}; {advice}")
 
 
 def may_have_local_times(path: str | os.PathLike[str]) -> bool:

@@ -42,12 +42,12 @@ def open_lsf(path: str | os.PathLike[str]) -> Log:
 
 def _parse(line: str) -> Record:
     if line.startswith("#"):
-        return Record(why="headers")
+        return Record(reason="headers")
     words = WORD.findall(line)
     if not words or not words[EVENT].startswith('"'):
         raise ValueError("not a line of lsb.acct, which begins with an event in quotes")
     if words[EVENT] != '"JOB_FINISH"':
-        return Record(why="other_record")
+        return Record(reason="other_record")
     if line.count('"') % 2:
         raise ValueError("a quote is not closed")
     if len(words) < LEAST:

@@ -171,21 +171,21 @@ def _of_nodes(
     """Return the events of the imported nodes, joined by node, and warn of the others."""
     cleaning = trace.cleaning
     nodes, other_nodes = getattr(cleaning, "nodes", None), getattr(cleaning, "other_nodes", None)
-    why: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     taken: dict[str, list[Event]] = {}
     unknown, still = 0, 0
     for node, first, end, out in sorted(events, key=lambda event: event[1]):
         event_nodes = set(node_names(node))
         if not node:
-            why["cluster"] += 1
+            left_out["cluster"] += 1
         elif other_nodes and event_nodes <= other_nodes and event_nodes.isdisjoint(nodes or ()):
-            why["others"] += 1
+            left_out["others"] += 1
         elif out < 1:
-            why["none"] += 1
+            left_out["none"] += 1
         elif end <= first:
-            why["contradictory"] += 1
+            left_out["contradictory"] += 1
         elif end >= OPEN // 2 and first > submit:
-            why["late"] += 1
+            left_out["late"] += 1
         else:
             unknown += not (nodes and event_nodes & nodes)
             still += end >= OPEN // 2
@@ -195,7 +195,7 @@ def _of_nodes(
                 joined[-1] = node, before[1], max(before[2], end), max(before[3], out)
             else:
                 joined.append((node, first, end, out))
-    reasons = [f"{count:,} {LEFT_OUT[reason]}" for reason, count in why.items()]
+    reasons = [f"{count:,} {LEFT_OUT[reason]}" for reason, count in left_out.items()]
     said = [f"events left out: {', '.join(reasons)}"] if reasons else []
     if still:
         said.append(

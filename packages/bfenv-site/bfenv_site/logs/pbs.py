@@ -51,10 +51,10 @@ def _parse(timezone: str, line: str) -> Record:
     names: dict[str, Any] = {name: fields.get(name, "") for name in ("user", "group", "queue")}
     names |= {"job": job.strip(), "partition": names["queue"]}
     if kind not in "ER" or (kind == "R" and "start" not in fields):
-        return Record(why="other_record", **names)
+        return Record(reason="other_record", **names)
     hosts = fields.get("exec_host", "").replace('"', "")
     if "[]" in job and not hosts:
-        return Record(why="parents", **names)
+        return Record(reason="parents", **names)
     for name in TIMES:
         if "=" in fields.get(name, ""):
             raise ValueError(f"{name}: {fields[name][:40]!r} is not a time: is a space missing?")

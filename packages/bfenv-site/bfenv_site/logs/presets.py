@@ -50,23 +50,23 @@ def preset_names() -> list[str]:
 
 
 @cache
-def _presets(own: str) -> dict[str, dict[str, Any]]:
+def _presets(path: str) -> dict[str, dict[str, Any]]:
     text = (files("bfenv_site.logs") / "presets.toml").read_text()
     presets: dict[str, dict[str, Any]] = tomllib.loads(text)
-    if not own:
+    if not path:
         return presets
     try:
-        added = tomllib.loads(Path(own).read_text())
+        added = tomllib.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
-        raise WorkloadError(f"{VARIABLE}={own}: {error}") from None
+        raise WorkloadError(f"{VARIABLE}={path}: {error}") from None
     for name, entry in added.items():
         if not isinstance(entry, dict):
-            raise WorkloadError(f"{own}: {name!r} is no table of a preset")
+            raise WorkloadError(f"{path}: {name!r} is no table of a preset")
         if "refused" not in entry:
             missing = [key for key in REQUIRED if key not in entry]
             unknown = [key for key in entry if key not in Preset._fields]
             fields = [key for key in entry.get("columns", {}) if key not in FIELDS]
             if missing or unknown or fields:
-                what = "lacks" if missing else "has no" if unknown else "maps no field"
-                raise WorkloadError(f"{own}: [{name}] {what} {(missing or unknown or fields)[0]}")
+                fault = "lacks" if missing else "has no" if unknown else "maps no field"
+                raise WorkloadError(f"{path}: [{name}] {fault} {(missing or unknown or fields)[0]}")
     return presets | added

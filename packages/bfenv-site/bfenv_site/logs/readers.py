@@ -37,7 +37,7 @@ def sacct(
     )
 
 
-def _reader(kind: str, what: str, *left_out: str) -> Callable[..., Trace]:
+def _reader(kind: str, description: str, *left_out: str) -> Callable[..., Trace]:
     """Return the reader of a kind of log, with the options of `sacct` except some."""
 
     def read(path: str | os.PathLike[str], **options: Any) -> Trace:
@@ -47,7 +47,7 @@ def _reader(kind: str, what: str, *left_out: str) -> Callable[..., Trace]:
     signature = inspect.signature(sacct)
     parameters = [p for name, p in signature.parameters.items() if name not in left_out]
     read.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    read.__name__, read.__qualname__, read.__doc__ = kind, kind, f"Read {what}."
+    read.__name__, read.__qualname__, read.__doc__ = kind, kind, f"Read {description}."
     return read
 
 

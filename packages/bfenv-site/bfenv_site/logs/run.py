@@ -42,7 +42,7 @@ class Record(NamedTuple):
     nodes: str = ""  # as in "n[1-4],fat7"
     job: str = ""  # its id, "" if it is not known
     status: int = UNKNOWN
-    why: str = ""  # why the record is not that of a run, a key of `cleaning.DROPPED`
+    reason: str = ""  # why the record is not that of a run, a key of `cleaning.DROPPED`
     after: str = ""  # jobs that it waits for, as in "afterok:7:8,afterany:9"; or their ids
 
 
@@ -119,8 +119,8 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
 
     Raises ValueError if a value cannot be read; the message names it.
     """
-    if record.why:
-        return record.why
+    if record.reason:
+        return record.reason
     submits = _time(log, "submit", record.submit, zone)
     starts = _time(log, "start", record.start, zone)
     ends = _time(log, "end", record.end, zone)

@@ -76,12 +76,12 @@ def check_names(
     path: str | os.PathLike[str],
     kind: str,
     runs: Iterable[Run],
-    others: Mapping[tuple[str, str, str], int],
+    other_records: Mapping[tuple[str, str, str], int],
     names: Sequence[str],
 ) -> None:
     """Check that each of the names is that of a "partition" or a "cluster" with runs.
 
-    `others` is how many other records there are, by reason, partition and cluster. Raises
+    `other_records` is how many other records there are, by reason, partition and cluster. Raises
     WorkloadError if a name has no runs; the message lists those that have, or says why its lines
     are not jobs.
     """
@@ -91,15 +91,17 @@ def check_names(
     for name in names:
         if name in known_names:
             continue
-        why: Counter[str] = Counter()
-        for (reason, partition, cluster), count in others.items():
+        counts: Counter[str] = Counter()
+        for (reason, partition, cluster), count in other_records.items():
             if name == (partition if kind == "partition" else cluster):
-                why[reason] += count
-        if why:
-            reasons = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(why, DROPPED))
+                counts[reason] += count
+        if counts:
+            reasons = ", ".join(
+                f"{text}: {count:,}" for count, text in count_reasons(counts, DROPPED)
+            )
             raise WorkloadError(f"{path}: no line of {kind} {name!r} is a job ({reasons})")
-        there = ", ".join(sorted(filter(None, known_names)))
-        hint = f"there are {there}" if there else f"the log names no {kind}"
+        listing = ", ".join(sorted(filter(None, known_names)))
+        hint = f"there are {listing}" if listing else f"the log names no {kind}"
         raise WorkloadError(f"{path}: no jobs in a {kind} {name!r}; {hint}")
 
 

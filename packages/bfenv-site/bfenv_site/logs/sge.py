@@ -36,7 +36,7 @@ def open_sge(path: str | os.PathLike[str]) -> Log:
 
 def _parse(line: str) -> Record:
     if line.startswith("#"):
-        return Record(why="headers")
+        return Record(reason="headers")
     fields = line.split(":")
     places = range(SUBMIT, min(MOST, len(fields) - 2))
     moved = next((i for i in places if _are_times(fields[i - 1 : i + 3], i == SUBMIT)), SUBMIT)
@@ -54,10 +54,12 @@ def _parse(line: str) -> Record:
     io_wait_at = next(waits, CATEGORY + 1)
     category, parallel_task = fields[CATEGORY:io_wait_at], fields[io_wait_at + 1 : io_wait_at + 2]
     if parallel_task and parallel_task[0].strip() not in ("", "NONE", "none"):
-        return Record(why="steps", partition=queue)
+        return Record(reason="steps", partition=queue)
     limit = LIMIT.search(":".join(category))
     is_done = fields[FAILURE].strip().partition(" ")[0] == "0" and fields[EXIT].strip() == "0"
-    submit, start, end = (_seconds(fields[i]) for i in (SUBMIT, START, END))
+    # Since 1970, in seconds or milliseconds
+    times = [read_integer(fields[i]) or 0 for i in (SUBMIT, START, END)]
+    submit, start, end = (time // 1000 if time >= LATEST else time for time in times)
     return Record(
         submit=submit,
         start=start,
@@ -83,9 +85,3 @@ def _are_times(fields: list[str], may_lack: bool) -> bool:
         and (may_lack or TIME.fullmatch(times[0]) is not None)
         and all(TIME.fullmatch(text) or text in ("0", "-1") for text in times)
     )
-
-
-def _seconds(text: str) -> int:
-    """Return a time in seconds since 1970; milliseconds are recognized."""
-    value = read_integer(text) or 0
-    return value // 1000 if value >= LATEST else value

@@ -256,10 +256,10 @@ def _known(path: str | os.PathLike[str], given: Sequence[str], resource: str) ->
     return names
 
 
-def _notes(what: str, resource: str, eligible: bool) -> list[str]:
+def _notes(command: str, resource: str, eligible: bool) -> list[str]:
     submitted = "Eligible" if eligible else "Submit"
     return [
-        f"made of Slurm accounting ({what})",
+        f"made of Slurm accounting ({command})",
         f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
         f"submit times are Slurm's {submitted}; each run of a requeued job is a job",
     ]
@@ -269,19 +269,19 @@ def read_fields(fields: Fields, sizes: Sizes, eligible: bool) -> Record:
     """Return the record in the fields of a job, by sacct's name; ValueError if malformed."""
     job, state = fields["JobID"], _state(fields["State"])
     partition, cluster = intern(fields.get("Partition", "")), intern(fields.get("Cluster", ""))
-    why = ""
+    reason = ""
     if not (job.isdecimal() and job.isascii()) and not JOB.fullmatch(job):
         if not STEP.fullmatch(job):
             raise ValueError(f"JobID: {job[:40]!r} is not a job id")
-        why = "steps"
+        reason = "steps"
     elif not state:
         raise ValueError(f"State: {fields['State'][:40]!r} is not a state")
     elif state in WAITING:
-        why = "pending"
+        reason = "pending"
     elif state in UNFINISHED:
-        why = "running"
-    if why:
-        return Record(why=why, partition=partition, cluster=cluster)
+        reason = "running"
+    if reason:
+        return Record(reason=reason, partition=partition, cluster=cluster)
     held, asked = sizes(fields) if fields["Start"][:1].isdigit() else (0, 0)
     return Record(
         fields.get("Submit", ""),

@@ -248,13 +248,13 @@ class Rows(NamedTuple):
     def parse(self, line: str) -> Record:
         """Return the record in a line; ValueError if it is malformed."""
         if line == self.header:
-            return Record(why="headers")
+            return Record(reason="headers")
         words = self.split(line)
         surplus = len(words) - self.width
         if surplus == 0:
             return self.record(words)
-        why = f"a name with {self.delimiter!r} in it?" if surplus > 0 else "cut short?"
-        message = f"{len(words)} fields, expected {self.width} ({why})"
+        guess = f"a name with {self.delimiter!r} in it?" if surplus > 0 else "cut short?"
+        message = f"{len(words)} fields, expected {self.width} ({guess})"
         if surplus < 0:
             raise ValueError(message)
         raise Ambiguous(message, self._meanings(words, surplus))
@@ -337,7 +337,7 @@ def find_columns(
     """
     missing = ", ".join(repr(column) for column in required.values() if column not in names)
     if missing:
-        there = ", ".join(repr(name[:LONGEST_NAME]) for name in names[:MOST_NAMES])
+        listing = ", ".join(repr(name[:LONGEST_NAME]) for name in names[:MOST_NAMES])
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         for column in required.values():
             name, colon, unit = column.rpartition(":")
@@ -346,7 +346,7 @@ def find_columns(
                     f"{path}: {column!r}: there is no unit {unit!r}; the units are "
                     f"{', '.join(UNITS)}"
                 )
-        raise WorkloadError(f"{path}: no column {missing}; it has {there}{more}")
+        raise WorkloadError(f"{path}: no column {missing}; it has {listing}{more}")
     columns = [*required.items(), *(item for item in optional.items() if item[1] in names)]
     return [field for field, _ in columns], [names.index(column) for _, column in columns]
 

@@ -109,7 +109,7 @@ class Line(NamedTuple):
     """The settings of a line, by their names in lower case, and where it stands."""
 
     values: dict[str, str]
-    where: str  # "line 3", or "nodes.conf, line 3" of a file that is included
+    position: str  # "line 3", or "nodes.conf, line 3" of a file that is included
 
 
 class Partition(NamedTuple):
@@ -186,7 +186,7 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         raise PolicyError(f"version must be {' or '.join(DEFAULTS)}, got {shown(version)}")
     lines = _lines(Path(path), Path(path), 0)
     settings = {
-        name: (value, line.where)
+        name: (value, line.position)
         for line in lines
         if len(line.values) == 1
         for name, value in line.values.items()
@@ -222,7 +222,7 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         tuple(down.values()),
         len(future),
         (*down, *future),
-        tuple(line.where for line in node_lines if not set(CPU_SETTINGS) & line.values.keys()),
+        tuple(line.position for line in node_lines if not set(CPU_SETTINGS) & line.values.keys()),
     )
 
 
@@ -291,7 +291,7 @@ def _node_sets(
             set_names = expand_names(path, line.values.get("nodes", ""))
             if unknown := [name for name in set_names if name not in node_numbers]:
                 raise PolicyError(
-                    f"{path}: {line.where}: NodeSet={line.values['nodeset']:.40} has nodes "
+                    f"{path}: {line.position}: NodeSet={line.values['nodeset']:.40} has nodes "
                     f"{listed(unknown)}, which no NodeName has"
                 )
             sets[line.values["nodeset"]] = set_names + (
@@ -349,36 +349,40 @@ def _lines(path: Path, first: Path, depth: int) -> list[Line]:
     lines: list[Line] = []
     number = 1
     for line in text.split("\n"):
-        where = f"line {number}" if path == first else f"{path.name}, line {number}"
+        position = f"line {number}" if path == first else f"{path.name}, line {number}"
         number += 1 + line.count(CONTINUED)
         line = line.replace(CONTINUED, "").strip()
         if re.match(r"include\s+[^\s=]", line, re.IGNORECASE):
-            included = _included(line.split(None, 1)[1].strip(), path, first, where, lines)
+            included = _included(line.split(None, 1)[1].strip(), path, first, position, lines)
             lines += _lines(included, first, depth + 1)
             if len(lines) > MOST_LINES:
-                raise PolicyError(f"{first}: {where}: more than {MOST_LINES:,} settings")
+                raise PolicyError(f"{first}: {position}: more than {MOST_LINES:,} settings")
             continue
         items, end = [], 0
         while match := SETTING.match(line, end):
             items.append((match[1].lower(), match[2].strip('"').strip()))
             end = match.end()
         if end < len(line):
-            what = (
+            fault = (
                 "a quote is not closed"
                 if line.count('"') % 2
                 else f"{shown(line)} is not NAME=VALUE"
             )
-            raise PolicyError(f"{first}: {where}: {what}")
+            raise PolicyError(f"{first}: {position}: {fault}")
         if items and items[0][0] == "include":
-            raise PolicyError(f"{first}: {where}: Include takes a file behind a space, not an '='")
+            raise PolicyError(
+                f"{first}: {position}: Include takes a file behind a space, not an '='"
+            )
         if items and items[0][0] in ("nodename", "partitionname", "nodeset", "downnodes"):
-            lines.append(Line({OLD_NAMES.get(name, name): value for name, value in items}, where))
+            lines.append(
+                Line({OLD_NAMES.get(name, name): value for name, value in items}, position)
+            )
         else:
-            lines += [Line({name: value}, where) for name, value in items]
+            lines += [Line({name: value}, position) for name, value in items]
     return lines
 
 
-def _included(text: str, path: Path, first: Path, where: str, lines: list[Line]) -> Path:
+def _included(text: str, path: Path, first: Path, position: str, lines: list[Line]) -> Path:
     """Return the path of an included file; PolicyError if it is not found.
 
     It is looked for below the folder of the slurm.conf, also if its name is absolute: a copy of
@@ -394,7 +398,7 @@ def _included(text: str, path: Path, first: Path, where: str, lines: list[Line])
     file = next((place for place in places if place.is_file()), None)
     if file is None:
         raise PolicyError(
-            f"{first}: {where}: Include {shown(text)} is not found beside {first.name}"
+            f"{first}: {position}: Include {shown(text)} is not found beside {first.name}"
         )
     return file
 
@@ -409,7 +413,7 @@ def _with_defaults(lines: list[Line], kind: str) -> list[Line]:
         if line.values[kind].upper() == "DEFAULT":
             default |= line.values
         else:
-            full_lines.append(Line({**default, **line.values}, line.where))
+            full_lines.append(Line({**default, **line.values}, line.position))
     return full_lines
 
 
@@ -450,8 +454,8 @@ def _cpus(path: str | os.PathLike[str], line: Mapping[str, str]) -> int:
     sockets = _number(path, line, "Sockets", boards * sockets, int)
     count: int = _number(path, line, "CPUs", sockets * cores * threads, int)
     if not 1 <= count <= MOST_CPUS:
-        what = "no CPUs" if count < 1 else f"more than {MOST_CPUS:,} CPUs"
-        raise PolicyError(f"{path}: NodeName={line['nodename']:.40} has {what}")
+        fault = "no CPUs" if count < 1 else f"more than {MOST_CPUS:,} CPUs"
+        raise PolicyError(f"{path}: NodeName={line['nodename']:.40} has {fault}")
     return count
 
 
@@ -472,8 +476,8 @@ def _partition(
         names |= dict.fromkeys(node_numbers if item.upper() == "ALL" else sets.get(item, [item]))
     unknown = [node for node in names if node not in node_numbers]
     if unknown:
-        what = f"nodes {listed(unknown)}, which no NodeName has"
-        raise PolicyError(f"{path}: PartitionName={name:.40} has {what}")
+        fault = f"nodes {listed(unknown)}, which no NodeName has"
+        raise PolicyError(f"{path}: PartitionName={name:.40} has {fault}")
     priority = _number(path, line, "Priority", 1, int)  # an older name for the two
     return Partition(
         name,
@@ -526,27 +530,27 @@ def _unmodelled(
 
     unmodelled = []
     for name in UNMODELLED:
-        value, where = settings.get(name.lower(), ("", ""))
+        value, position = settings.get(name.lower(), ("", ""))
         if is_set(value):
-            unmodelled.append(f"{name} ({where})")
-    flags, where = settings.get("priorityflags", ("", ""))
+            unmodelled.append(f"{name} ({position})")
+    flags, position = settings.get("priorityflags", ("", ""))
     set_flags = flags.upper().split(",")
     unmodelled += [
-        f"PriorityFlags={flag} ({where})" for flag in UNMODELLED_FLAGS if flag in set_flags
+        f"PriorityFlags={flag} ({position})" for flag in UNMODELLED_FLAGS if flag in set_flags
     ]
     for kind, names, lines in (
         ("nodes", UNMODELLED_OF_NODES, node_lines),
         ("partitions", UNMODELLED_OF_PARTITIONS, partition_lines),
     ):
         for name in names:
-            places = [line.where for line in lines if is_set(line.values.get(name.lower(), ""))]
+            places = [line.position for line in lines if is_set(line.values.get(name.lower(), ""))]
             if places:
                 unmodelled.append(f"{name} of {kind} ({places[0]}{', ...' * (len(places) > 1)})")
-    memory, where = settings.get("selecttypeparameters", ("", ""))
+    memory, position = settings.get("selecttypeparameters", ("", ""))
     if re.search("MEMORY|SOCKET|LLN|PACK", memory, re.IGNORECASE):
-        unmodelled.append(f"SelectTypeParameters={memory:.40} ({where})")
+        unmodelled.append(f"SelectTypeParameters={memory:.40} ({position})")
     for line in partition_lines:
         shared = line.values.get("oversubscribe", "")
         if re.fullmatch("(YES|FORCE)(:(?!1$).*)?", shared, re.IGNORECASE):
-            unmodelled.append(f"OverSubscribe={shared:.40} of a partition ({line.where})")
+            unmodelled.append(f"OverSubscribe={shared:.40} of a partition ({line.position})")
     return tuple(unmodelled)

@@ -178,9 +178,9 @@ def pick(nodes, size):
     while size > 0:
         best, held = -1, 0
         for run in range(runs):  # the smallest that is enough, or else the largest
-            this = nodes.run_size[run]
-            if size <= this < held if held >= size else this > held:
-                best, held = run, this
+            processors = nodes.run_size[run]
+            if size <= processors < held if held >= size else processors > held:
+                best, held = run, processors
         if best < 0:
             return
         size = _take_run(nodes, nodes.run_begin[best], held, size)

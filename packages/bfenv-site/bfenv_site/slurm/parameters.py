@@ -112,8 +112,8 @@ def read_parameters(text: str, strict: bool = True) -> tuple[dict[str, int], lis
 
 
 @cache
-def warn_of_unmodelled(names: tuple[str, ...], where: str) -> None:
+def warn_of_unmodelled(names: tuple[str, ...], source: str) -> None:
     """Say which settings have no effect, once; workers of another process do not repeat it."""
     if names and multiprocessing.parent_process() is None:
         unique = listed(list(dict.fromkeys(names)))
-        warnings.warn(f"{where}: the policy slurm does not model {unique}", stacklevel=4)
+        warnings.warn(f"{source}: the policy slurm does not model {unique}", stacklevel=4)

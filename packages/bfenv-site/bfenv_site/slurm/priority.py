@@ -179,19 +179,19 @@ def share_fairly(priority):
 
 
 @kernel
-def is_served_worse(priority, one, other):
+def is_served_worse(priority, first, second):
     """Tell whether the fair tree has an association before another.
 
     The account that used less comes first; of accounts that used the same, or of one, the user with
     the smaller part of its account's usage over its part of the account's shares.
     """
-    first, second = priority.account[one], priority.account[other]
-    used, used_by_other = priority.account_usage[first], priority.account_usage[second]
+    account, other_account = priority.account[first], priority.account[second]
+    used, used_by_other = priority.account_usage[account], priority.account_usage[other_account]
     if used != used_by_other:
         return used < used_by_other
     return (
-        priority.usage[one] * priority.account_users[first]
-        < priority.usage[other] * priority.account_users[second]
+        priority.usage[first] * priority.account_users[account]
+        < priority.usage[second] * priority.account_users[other_account]
     )
 
 

@@ -184,7 +184,7 @@ def partitions_of_site(site: Site, trace: Trace) -> str:
         if node_set in first:
             items.append(f"{name}={first[node_set]}")
             continue
-        items += [f"{name}&{other}" for met, other in first.items() if met & node_set]
+        items += [f"{name}&{first_name}" for met, first_name in first.items() if met & node_set]
         if not any(met & node_set for met in first):
             items.append(f"{name}={site.sizes[sorted(node_set)].sum()}")
         first[node_set] = name

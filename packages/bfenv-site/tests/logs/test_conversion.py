@@ -41,7 +41,7 @@ def read(lines, **options):
     def parse(line):
         if line is None:
             raise ValueError("nothing there")
-        return Record(why=line) if isinstance(line, str) else line
+        return Record(reason=line) if isinstance(line, str) else line
 
     log = Log(enumerate(lines, start=2), parse, Counter(), ["a note"])
     return convert("logs/site.txt", log, **options)
