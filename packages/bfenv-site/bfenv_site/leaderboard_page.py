@@ -196,7 +196,14 @@ def _other_metrics(rows: Sequence[Row]) -> Markup | None:
             None,
             [
                 Cell(line.policy, line.policy.lower()),
-                *(_place(place) for place in line.places),
+                *(
+                    Cell(
+                        om.place_text(place),
+                        None if place is None else float(place),
+                        "best" if place == 1 else None,
+                    )
+                    for place in line.places
+                ),
                 Cell(line.division, line.division),
             ],
         )
@@ -206,11 +213,6 @@ def _other_metrics(rows: Sequence[Row]) -> Markup | None:
     caption = "Places under several metrics"
     notes = [element("p", text, class_="note") for text in om.metric_notes(rows)]
     return join([table(caption, columns, body, sorted_by=1, text=(0, len(columns) - 1)), notes])
-
-
-def _place(place: int | None) -> Cell:
-    is_first = "best" if place == 1 else None
-    return Cell(om.place_text(place), None if place is None else float(place), is_first)
 
 
 def _section(section: Section) -> Markup:

@@ -264,10 +264,10 @@ def _report(log: Path, trace: "Trace") -> None:
     assert isinstance(cleaning, Imported)
     counts = counts_of(cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]
-    for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
+    for fate, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
         for reason, text in reasons.items():
             if counts[reason]:
-                lines.append((what, f"{counts[reason]:,}", text))
+                lines.append((fate, f"{counts[reason]:,}", text))
             if reason in cleaning.examples:
                 lines.append(("", "", f"  {one_line(cleaning.examples[reason])[:EXAMPLE]}"))
     total = len(trace) + cleaning.dropped + cleaning.continued
@@ -275,7 +275,9 @@ def _report(log: Path, trace: "Trace") -> None:
     show.text(f"{log.name}: {counted(total, 'line')}{encoding}\n")
     show.table(("", "lines", "why"), lines)
     work = int(np.dot(trace.jobs.size, trace.runtime))
-    lost = {(DROPPED | CHANGED)[why]: seconds for why, seconds in cleaning.work.items() if seconds}
+    lost = {
+        (DROPPED | CHANGED)[reason]: seconds for reason, seconds in cleaning.work.items() if seconds
+    }
     whole = work + sum(lost.values())
     show.text(f"Processor hours: {_hours(whole)} in the log, {_hours(work)} in the workload.")
     for text, seconds in lost.items():

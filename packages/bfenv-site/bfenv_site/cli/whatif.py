@@ -94,7 +94,7 @@ def whatif(
     changes = [f"processors={size}" for size in processors or ()]
     if max_estimate is not None:
         changes.append(f"{'split' if split_longer else 'max'}-estimate={max_estimate}")
-    changes += [f"estimates={how}" for how in estimates or ()]
+    changes += [f"estimates={change}" for change in estimates or ()]
     changes += [f"load={target}" for target in load or ()]
     if maintenance is not None:
         changes.append(f"maintenance={format_value(str(maintenance))}")

@@ -246,8 +246,8 @@ def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenForm
         show.rows(forecast_rows(forecast), show.Format(format))
         show.lines((f"bfenv: {note}" for note in forecast.notes), sys.stderr)
         return
-    when = "" if forecaster.live else f" at {moment(forecast.time)}"
-    title = f"{forecaster.name}{when}, under {forecast.policy}"
+    time_text = "" if forecaster.live else f" at {moment(forecast.time)}"
+    title = f"{forecaster.name}{time_text}, under {forecast.policy}"
     lines, note = forecast_lines(forecast), "\n".join(forecast.notes)
     show.table(COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True, title=title, note=note)
 

@@ -165,8 +165,8 @@ class Forecaster:
         if jobs is None:
             if not len(queue):
                 notes = f" ({'; '.join(self.notes)})" if self.left_out else ""
-                what = "no job waits for processors now" if self.left_out else "no job waits now"
-                raise BfenvError(f"{what}{notes}: ask for a new one by its size and limit")
+                state = "no job waits for processors now" if self.left_out else "no job waits now"
+                raise BfenvError(f"{state}{notes}: ask for a new one by its size and limit")
             return self.of(self.known.machine, queue)
         return self.of(self.known.machine, np.array([self.number(job) for job in jobs]))
 
@@ -180,15 +180,15 @@ class Forecaster:
             numbers = {asked.name: number for number, asked in self.live.items()}
             number = numbers.get(str(job), -1)
             if number not in self.known.queue:
-                why = self.left_out.get(str(job))
-                what = f"has no forecast, because of {why}" if why else "does not wait"
-                raise BfenvError(f"job {job} {what} in {self.name}")
+                reason = self.left_out.get(str(job))
+                state = f"has no forecast, because of {reason}" if reason else "does not wait"
+                raise BfenvError(f"job {job} {state} in {self.name}")
             return number
         number = int(job) if str(job).isdecimal() else -1
         if number not in self.known.queue:
-            there = 0 <= number < len(self.known.start)
-            what = "has started" if there else "has not been submitted"
-            raise BfenvError(f"job {job} {what} by then, {self.known.time} s: it does not wait")
+            is_submitted = 0 <= number < len(self.known.start)
+            state = "has started" if is_submitted else "has not been submitted"
+            raise BfenvError(f"job {job} {state} by then, {self.known.time} s: it does not wait")
         return number
 
     def changed(self, job: int, size: int, limit: int) -> StartForecast:
@@ -251,10 +251,10 @@ class Forecaster:
                 self.learner.points(len(knowledge.start), self.moments),
             )
         if held.any():
-            which = ", ".join(str(job) for job in asked[held].tolist())
+            held_jobs = ", ".join(str(job) for job in asked[held].tolist())
             notes.append(
                 f"held by something that the policy does not know, as processors are free: job "
-                f"{which}; the forecast is that of recorded waits as long as this"
+                f"{held_jobs}; the forecast is that of recorded waits as long as this"
             )
             for i, recorded_waits in recorded.items():  # nobody knows: it is never sure
                 samples[i] = np.where(
@@ -437,8 +437,8 @@ def log_notes(trace: Trace) -> tuple[str, ...]:
     if text := left_out_text(cleaning):
         notes.append(text)
     if cleaning.clipped:
-        what = counted(cleaning.clipped, "job ran", "jobs ran")
-        notes.append(f"{what} longer than the limit, and counts up to it")
+        clipped = counted(cleaning.clipped, "job ran", "jobs ran")
+        notes.append(f"{clipped} longer than the limit, and counts up to it")
     return (*notes, *without_estimate(trace))
 
 

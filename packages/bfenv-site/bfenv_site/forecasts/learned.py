@@ -237,56 +237,65 @@ def mixed(
         if not len(jobs) or len(np.unique(moment)) < pf.FEWEST:
             continue
         came = np.minimum(start, time)[alike] - moment
-        there = pf.log_scale(past.corrected[alike])
+        past_quantiles = pf.log_scale(past.corrected[alike])
         trees = _at_levels(learner.trained(earlier).quantiles(past.features[alike]))
-        weight = min(WEIGHTS, key=lambda share: _loss((1 - share) * there + share * trees, came))
+        weight = min(
+            WEIGHTS, key=lambda share: _loss((1 - share) * past_quantiles + share * trees, came)
+        )
         if not weight:
             continue
-        there = (1 - weight) * there + weight * trees
-        here = (1 - weight) * pf.log_scale(pf.quantiles_of(samples[jobs]))
-        here += weight * _at_levels(learner.trained(latest).quantiles(rows[jobs]))
-        neighbours = _neighbours(there, came, moment)
-        for job, quantiles in zip(jobs, here, strict=True):
-            moved = _moved(quantiles, there, pf.log_scale(came), neighbours)
+        past_quantiles = (1 - weight) * past_quantiles + weight * trees
+        new_quantiles = (1 - weight) * pf.log_scale(pf.quantiles_of(samples[jobs]))
+        new_quantiles += weight * _at_levels(learner.trained(latest).quantiles(rows[jobs]))
+        neighbours = _neighbours(past_quantiles, came, moment)
+        for job, quantiles in zip(jobs, new_quantiles, strict=True):
+            moved = _moved(quantiles, past_quantiles, pf.log_scale(came), neighbours)
             values = np.maximum(0, np.expm1(moved) * MINUTE)
             result[job] = np.interp((np.arange(count) + 0.5) / count, pf.LEVELS, values)
     return result
 
 
-def _neighbours(there: np.ndarray, came: np.ndarray, moment: np.ndarray) -> int:
+def _neighbours(past_quantiles: np.ndarray, came: np.ndarray, moment: np.ndarray) -> int:
     """Return how many earlier forecasts correct one another best: a few, or all.
 
-    * `there`: (n, LEVELS) of them, on the scale of `log_scale`.
+    * `past_quantiles`: (n, LEVELS) of them, on the scale of `log_scale`.
     * `came`, `moment`: (n,) seconds.
     """
     place = np.unique(moment, return_inverse=True)[1]
     block = place * BLOCKS // (int(place.max()) + 1)
     losses = {}
-    for neighbours in (pf.NEIGHBOURS, len(there)):
-        corrected = np.empty_like(there)
+    for neighbours in (pf.NEIGHBOURS, len(past_quantiles)):
+        corrected = np.empty_like(past_quantiles)
         for fold in range(BLOCKS):
             is_outside = block != fold
             for i in np.flatnonzero(~is_outside):
                 corrected[i] = _moved(
-                    there[i], there[is_outside], pf.log_scale(came[is_outside]), neighbours
+                    past_quantiles[i],
+                    past_quantiles[is_outside],
+                    pf.log_scale(came[is_outside]),
+                    neighbours,
                 )
         losses[neighbours] = _loss(corrected, came)
     return min(losses, key=lambda neighbours: losses[neighbours])
 
 
-def _moved(here: np.ndarray, there: np.ndarray, came: np.ndarray, neighbours: int) -> np.ndarray:
+def _moved(
+    quantiles: np.ndarray, past_quantiles: np.ndarray, came: np.ndarray, neighbours: int
+) -> np.ndarray:
     """Move each quantile of a forecast as the closest earlier ones would have had to be moved.
 
-    * `here`: (LEVELS,) of the forecast.
-    * `there`, `came`: (n, LEVELS) and (n,), of earlier ones; all on the scale of `log_scale`.
+    * `quantiles`: (LEVELS,) of the forecast.
+    * `past_quantiles`, `came`: (n, LEVELS) and (n,), of earlier ones.
+
+    All are on the scale of `log_scale`.
     """
-    some = [pf.MIDDLE, pf.UPPER]
-    distance = np.abs(there[:, some] - here[some]).sum(axis=1)
+    levels = [pf.MIDDLE, pf.UPPER]
+    distance = np.abs(past_quantiles[:, levels] - quantiles[levels]).sum(axis=1)
     nearest = np.argsort(distance, kind="stable")[:neighbours]
-    errors = np.sort(came[nearest, None] - there[nearest], axis=0)
+    errors = np.sort(came[nearest, None] - past_quantiles[nearest], axis=0)
     rank = np.clip(np.rint(pf.LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
-    moved = np.sort(here + errors[rank, np.arange(len(here))])
-    return moved.clip(max=max(came[nearest].max(), here.max()))
+    moved = np.sort(quantiles + errors[rank, np.arange(len(quantiles))])
+    return moved.clip(max=max(came[nearest].max(), quantiles.max()))
 
 
 def _at_levels(quantiles: np.ndarray) -> np.ndarray:

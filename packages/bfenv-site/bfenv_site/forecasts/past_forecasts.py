@@ -107,16 +107,23 @@ def corrected(
         came, moment = log_scale(wait[alike]), past.moment[alike]
         if not len(jobs) or len(np.unique(moment)) < FEWEST:
             continue
-        there, here = log_scale(past.quantiles[alike]), log_scale(forecast_quantiles[jobs])
-        rows = _features(there, past.waited[alike], past.request[alike])
-        asked_rows = _features(here, waited[jobs], request[jobs])
-        errors, expected = _expected_errors(rows, came - there[:, MIDDLE], moment, asked_rows)
-        for i, quantiles, row, error in zip(jobs, here, asked_rows, expected, strict=True):
+        past_quantiles, new_quantiles = (
+            log_scale(past.quantiles[alike]),
+            log_scale(forecast_quantiles[jobs]),
+        )
+        rows = _features(past_quantiles, past.waited[alike], past.request[alike])
+        asked_rows = _features(new_quantiles, waited[jobs], request[jobs])
+        errors, expected = _expected_errors(
+            rows, came - past_quantiles[:, MIDDLE], moment, asked_rows
+        )
+        for i, quantiles, row, error in zip(jobs, new_quantiles, asked_rows, expected, strict=True):
             distance = np.abs(rows - row) @ ALIKE
-            moved = _moved(quantiles, there, came, distance, moment)
+            moved = _moved(quantiles, past_quantiles, came, distance, moment)
             if errors.any():
                 distance += np.abs(errors - error)
-                second = _moved(quantiles + error, there + errors[:, None], came, distance, moment)
+                second = _moved(
+                    quantiles + error, past_quantiles + errors[:, None], came, distance, moment
+                )
                 moved = (moved + second) / 2
             values = np.maximum(0, np.expm1(moved) * MINUTE)
             result[i] = np.interp((np.arange(count) + 0.5) / count, LEVELS, values)
@@ -124,28 +131,32 @@ def corrected(
 
 
 def _moved(
-    here: np.ndarray, there: np.ndarray, came: np.ndarray, distance: np.ndarray, moment: np.ndarray
+    quantiles: np.ndarray,
+    past_quantiles: np.ndarray,
+    came: np.ndarray,
+    distance: np.ndarray,
+    moment: np.ndarray,
 ) -> np.ndarray:
     """Move each quantile of a forecast as the closest earlier ones would have had to be moved.
 
-    * `here`: (LEVELS,) of the forecast.
-    * `there`, `came`, `distance`, `moment`: (n, LEVELS) and (n,), of earlier ones.
+    * `quantiles`: (LEVELS,) of the forecast.
+    * `past_quantiles`, `came`, `distance`, `moment`: (n, LEVELS) and (n,), of earlier ones.
     """
     order = np.argsort(distance, kind="stable")
     closest = np.unique(moment[order], return_index=True)[1]  # of each moment
     nearest = order[np.sort(closest)[:NEIGHBOURS]]
-    errors = np.sort(came[nearest, None] - there[nearest], axis=0)
+    errors = np.sort(came[nearest, None] - past_quantiles[nearest], axis=0)
     rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
-    moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
-    return moved.clip(max=max(came[nearest].max(), here.max()))
+    moved = np.sort(quantiles + errors[rank, np.arange(len(LEVELS))])
+    return moved.clip(max=max(came[nearest].max(), quantiles.max()))
 
 
 def _expected_errors(
-    rows: np.ndarray, error: np.ndarray, moment: np.ndarray, others: np.ndarray
+    rows: np.ndarray, error: np.ndarray, moment: np.ndarray, asked_rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Predict the errors of earlier forecasts and of others, (n,) and (k,); 0 if that is no help.
 
-    * `rows`, `others`: (n, len(ALIKE)) and (k, len(ALIKE)) of them.
+    * `rows`, `asked_rows`: (n, len(ALIKE)) and (k, len(ALIKE)) of them.
     * `error`, `moment`: (n,) of the earlier ones.
     """
     left = np.column_stack([np.ones(len(rows)), rows])
@@ -156,16 +167,17 @@ def _expected_errors(
         fitted = np.linalg.lstsq(left[block != fold], error[block != fold], rcond=None)[0]
         expected[block == fold] = left[block == fold] @ fitted
     if np.abs(error - expected).mean() > SMALLER * np.abs(error - np.median(error)).mean():
-        return np.zeros(len(rows)), np.zeros(len(others))
+        return np.zeros(len(rows)), np.zeros(len(asked_rows))
     fitted = np.linalg.lstsq(left, error, rcond=None)[0]
-    within = others.clip(rows.min(axis=0), rows.max(axis=0))
+    within = asked_rows.clip(rows.min(axis=0), rows.max(axis=0))
     return expected, fitted[0] + within @ fitted[1:]
 
 
 def _features(quantiles: np.ndarray, waited: np.ndarray, request: np.ndarray) -> np.ndarray:
     """Return the quantities that ALIKE compares, (n, len(ALIKE)), on logarithmic scales."""
-    some = quantiles[:, [LOWER, MIDDLE, UPPER]]
-    return np.column_stack([some, log_scale(waited), np.log2(request)])
+    return np.column_stack(
+        [quantiles[:, [LOWER, MIDDLE, UPPER]], log_scale(waited), np.log2(request)]
+    )
 
 
 def log_scale(seconds: ArrayLike) -> np.ndarray:

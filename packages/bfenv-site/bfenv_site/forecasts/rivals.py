@@ -50,14 +50,14 @@ def binomial_rank(count: int, level: float) -> int:
 
 
 def class_median(
-    size: np.ndarray, limit: np.ndarray, wait: np.ndarray, own: tuple[int, int], waited: int
+    size: np.ndarray, limit: np.ndarray, wait: np.ndarray, request: tuple[int, int], waited: int
 ) -> float:
     """Return the median wait from now of jobs of the same size and limit class.
 
     Classes are powers of two; jobs that waited less than this one has do not count.
     """
-    same = np.rint(np.log2(size)) == np.rint(np.log2(own[0]))
-    same &= np.rint(np.log2(limit)) == np.rint(np.log2(own[1]))
+    same = np.rint(np.log2(size)) == np.rint(np.log2(request[0]))
+    same &= np.rint(np.log2(limit)) == np.rint(np.log2(request[1]))
     past = _longer(wait, same, waited)
     return float(np.median(past)) - waited if len(past) else 0.0
 

@@ -123,17 +123,17 @@ def _workload(summaries: Summaries) -> str:
     return next(iter(summaries.values())).rows[0].workload
 
 
-def _by_week(one: QueueCurve) -> list[Point]:
+def _by_week(queue_curve: QueueCurve) -> list[Point]:
     """Return medians of weeks or longer; a curve of two months or less as it is."""
-    middles = [(a + b) / 2 for a, b in pairwise(one.time)]
-    points = list(zip(middles, one.jobs, strict=True))
-    span = one.time[-1] - one.time[0]
+    middles = [(a + b) / 2 for a, b in pairwise(queue_curve.time)]
+    points = list(zip(middles, queue_curve.jobs, strict=True))
+    span = queue_curve.time[-1] - queue_curve.time[0]
     if span <= MONTHS:
         return points
     length = max(WEEK, span / PARTS)
     parts: dict[int, list[Point]] = {}
     for point in points:
-        parts.setdefault(int((point[0] - one.time[0]) // length), []).append(point)
+        parts.setdefault(int((point[0] - queue_curve.time[0]) // length), []).append(point)
     return [
         (sum(t for t, _ in part) / len(part), sorted(j for _, j in part)[(len(part) - 1) // 2])
         for part in parts.values()

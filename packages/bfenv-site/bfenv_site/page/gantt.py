@@ -50,8 +50,8 @@ def gantt_section(
     except BfenvError as error:
         return element("p", f"Not shown: {error}.", class_="absent")
     trace, date = schedules[0].trace, date_at(schedules[0].trace, begin)
-    when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M} ({date.tzinfo})"
-    where = f"{workload}: {compound_duration(span)} from {when} on"
+    begin_text = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M} ({date.tzinfo})"
+    period = f"{workload}: {compound_duration(span)} from {begin_text} on"
     explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes)]
     label = f"Gantt chart: {' and '.join(schedule.policy for schedule in schedules)}"
     marks = [
@@ -61,7 +61,7 @@ def gantt_section(
     ]
     return join(
         [
-            element("p", f"{where}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
+            element("p", f"{period}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
             element("div", drawing, class_="gantt", role="img", tabindex="0", aria_label=label),
             *marks,
             data(_job_table(scenes)),

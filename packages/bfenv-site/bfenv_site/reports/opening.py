@@ -170,7 +170,7 @@ def _how(findings: list[Finding]) -> Markup:
                 Cell(finding.policy),
                 Cell(in_words(finding.policy), None, "how"),
                 Cell(finding.slurm.answer),
-                Cell(finding.slurm.how, None, "how"),
+                Cell(finding.slurm.explanation, None, "how"),
             ],
         )
         for finding in findings
@@ -193,7 +193,7 @@ def people(comparison: SiteComparison, names: Names) -> Markup | None:
     if best is None:
         return None
     tables = []
-    for what, members in parties(comparison.today, best.schedule, names).items():
+    for division, members in parties(comparison.today, best.schedule, names).items():
         listed, left_out = winners_and_losers(members)
         waits = [wait for party in listed for wait in (party.before, party.after)]
         texts = durations(waits, [comparison.typical])  # all in one unit
@@ -204,13 +204,13 @@ def people(comparison: SiteComparison, names: Names) -> Markup | None:
             (None, [Cell(party.label), *map(Cell, numbers), Cell(f"{party.jobs:,}")])
             for party, *numbers in zip(listed, changes, texts[::2], texts[1::2], strict=True)
         ]
-        caption = f"Mean waits by {what}" + (
+        caption = f"Mean waits by {division}" + (
             f": the {MOST} that save the most hours in all, and the {MOST} that lose the most; "
             f"{left_out:,} between them are not shown"
             if left_out
             else ""
         )
-        columns = (what, "change", comparison.today.policy, best.policy, "jobs")
+        columns = (division, "change", comparison.today.policy, best.policy, "jobs")
         tables.append(table(caption, columns, rows))
     heading = f"Under {best.policy} instead of {comparison.today.policy}"
     return join([element("p", heading), element("div", tables, class_="tables")])

@@ -46,28 +46,35 @@ def parties(before: Schedule, after: Schedule, names: Names = NONE) -> dict[str,
     """
     waits = before.wait, after.wait
     by_division = {}
-    for what, classes in divisions(before.trace, names).items():
+    for division, classes in divisions(before.trace, names).items():
         members = [
-            Party(label, int(those.sum()), *(float(wait[those].mean()) for wait in waits))
-            for label, those in classes.items()
+            Party(label, int(is_member.sum()), *(float(wait[is_member].mean()) for wait in waits))
+            for label, is_member in classes.items()
         ]
         if len(members) > 1:
-            is_ordered = what in ("size", "time limit")
-            by_division[what] = (
+            is_ordered = division in ("size", "time limit")
+            by_division[division] = (
                 members if is_ordered else sorted(members, key=lambda party: party.change)
             )
     return by_division
 
 
-def divisions(trace: Trace, own: Names = NONE) -> dict[str, Classes]:
-    """Return which jobs belong together, by what they have in common; `own`: further names."""
+def divisions(trace: Trace, user_names: Names = NONE) -> dict[str, Classes]:
+    """Return which jobs belong together, by what they have in common.
+
+    * `user_names`: of users and groups, by kind and number.
+    """
     matches = filter(None, map(NAMED.match, trace.header))  # names of partitions and queues
-    names = {**own, **{(match[1].lower(), int(match[2])): match[3] for match in matches}}
+    names = {**user_names, **{(match[1].lower(), int(match[2])): match[3] for match in matches}}
     jobs, classes = trace.jobs, {}
     if trace.records is not None:
-        for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
+        for division, field in (
+            ("partition", PARTITION),
+            ("queue or QOS", QUEUE),
+            ("group", GROUP),
+        ):
             numbers = trace.records[:, field].astype(np.int64)
-            classes[what] = _by_number(what.split()[0], numbers, names)
+            classes[division] = _by_number(division.split()[0], numbers, names)
     users = jobs.user if trace.records is None else trace.records[:, USER].astype(np.int64)
     classes["user"] = _by_number("user", users, names)  # by the log's number, as groups
     classes["size"] = _by_cuts(jobs.size, lambda size: f"{size:,}", "processors")
@@ -85,10 +92,10 @@ def users_changed(before: Schedule, after: Schedule) -> tuple[int, int]:
     return int(np.sum(mean < -LEAST)), int(np.sum(mean > LEAST))
 
 
-def _by_number(what: str, numbers: np.ndarray, names: Names) -> Classes:
+def _by_number(kind: str, numbers: np.ndarray, names: Names) -> Classes:
     """Divide the jobs by a number that each has; a negative one is not known."""
     return {
-        f"no {what}" if number < 0 else names.get((what, number), f"{what} {number}"): (
+        f"no {kind}" if number < 0 else names.get((kind, number), f"{kind} {number}"): (
             numbers == number
         )
         for number in np.unique(numbers).tolist()
@@ -101,10 +108,10 @@ def _by_cuts(values: np.ndarray, words: Callable[[float], str], unit: str) -> Cl
     edges = [*(cut for cut in cuts if cut < values.max()), int(values.max())]
     classes, least = {}, int(values.min())
     for edge in edges:
-        those = (values >= least) & (values <= edge)
-        if those.any():
-            low = int(values[those].min())
+        is_member = (values >= least) & (values <= edge)
+        if is_member.any():
+            low = int(values[is_member].min())
             text = words(edge) if low == edge else f"{words(low)} to {words(edge)}"
-            classes[f"{text} {unit}".strip()] = those
+            classes[f"{text} {unit}".strip()] = is_member
         least = edge + 1
     return classes

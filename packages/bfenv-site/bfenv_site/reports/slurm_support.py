@@ -22,10 +22,10 @@ KNOWN_OPTIONS = {"order", "reservations", "lookahead"}
 
 
 class SlurmSupport(NamedTuple):
-    """The answer, and how."""
+    """The answer, and how Slurm follows the policy."""
 
     answer: str  # "yes", "plugin" or "no"
-    how: str
+    explanation: str
 
 
 NONE = SlurmSupport("no", "neither a setting nor a priority plugin follows it")
@@ -71,9 +71,9 @@ def _configured(order: str, depth: int, lookahead: int | None) -> SlurmSupport:
         return NONE
     parameters = [f"bf_job_part_count_reserve={depth}"] if depth else []
     parameters += [f"bf_max_job_test={lookahead or 'N'}"]
-    how = f"{BACKFILL}, SchedulerParameters={','.join(parameters)}"
+    settings = f"{BACKFILL}, SchedulerParameters={','.join(parameters)}"
     if lookahead is None:
-        how += " with N above the longest queue"
+        settings += " with N above the longest queue"
     if order in SITE_FACTOR:
-        return SlurmSupport("plugin", f"{how}, and {OWN_FACTOR}")
-    return SlurmSupport("yes", f"{how}, {ORDERS[order]}")
+        return SlurmSupport("plugin", f"{settings}, and {OWN_FACTOR}")
+    return SlurmSupport("yes", f"{settings}, {ORDERS[order]}")

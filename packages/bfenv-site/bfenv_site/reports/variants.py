@@ -112,8 +112,8 @@ def with_processors(trace: Trace, size: str) -> Changed:
         taken = processors if whole else min(outage.processors, processors)
         outages.append(outage._replace(processors=taken))
     lost = int(np.sum(~fits))
-    where = "their partition" if is_partitioned(trace) else f"{processors:,} processors"
-    larger = f"{counted(lost, 'job is', 'jobs are')} larger than {where}"
+    place = "their partition" if is_partitioned(trace) else f"{processors:,} processors"
+    larger = f"{counted(lost, 'job is', 'jobs are')} larger than {place}"
     changed = select_jobs(trace, trace.jobs, fits, processors=processors, outages=tuple(outages))
     return Changed(changed, (f"{larger} and left out",) if lost else ())
 
@@ -241,11 +241,11 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     return Changed(replace(trace, outages=united), tuple(notes))
 
 
-def without(trace: Trace, what: str) -> Changed:
+def without(trace: Trace, part: str) -> Changed:
     """Leave out all "outages", which is all that can be left out."""
     check_trace(trace)
-    if what != "outages":
-        raise WorkloadError(f"without: only outages can be removed, got {what!r:.60}")
+    if part != "outages":
+        raise WorkloadError(f"without: only outages can be removed, got {part!r:.60}")
     notes = () if trace.outages else ("the log names no outages; :outages=find detects some",)
     return Changed(replace(trace, outages=()), notes)
 

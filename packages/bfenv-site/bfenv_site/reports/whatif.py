@@ -100,13 +100,13 @@ def what_if(
     return WhatIf(rows, changes, notes, fit)
 
 
-def _change(base: Schedule | None, other: Schedule | None) -> Interval:
+def _change(base: Schedule | None, variant: Schedule | None) -> Interval:
     """Return how much longer jobs wait; without an interval if they are not the same jobs."""
-    if base is None or other is None:
+    if base is None or variant is None:
         return Interval(nan, nan, nan)
-    if np.array_equal(base.trace.jobs.size, other.trace.jobs.size):
-        return batch_means(other.wait - base.wait)
-    return Interval(float(other.wait.mean() - base.wait.mean()), nan, nan)
+    if np.array_equal(base.trace.jobs.size, variant.trace.jobs.size):
+        return batch_means(variant.wait - base.wait)
+    return Interval(float(variant.wait.mean() - base.wait.mean()), nan, nan)
 
 
 def _typical(found: WhatIf) -> list[float]:

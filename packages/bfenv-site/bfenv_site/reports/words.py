@@ -55,20 +55,20 @@ def sentences(comparison: SiteComparison) -> list[str]:
 
 def _no_verdict(comparison: SiteComparison) -> str:
     """Say that no verdict can be given, and why."""
-    today, why = comparison.today.policy, []
+    today, reasons = comparison.today.policy, []
     if comparison.is_misfit and comparison.logged is not None:
         real = float(comparison.logged.wait.mean())
-        why.append(
+        reasons.append(
             f"the simulation of {today} has a mean wait of {_wait(comparison)}, and your log has "
             f"{_wait(comparison, real)}"
         )
     if comparison.is_behind_fcfs:
-        why.append(
+        reasons.append(
             f"FCFS, which backfills nothing, has a shorter mean wait than {today} in the simulation"
         )
     return (
-        f"No verdict can be given: {', and '.join(why)}. The model of today's machine or policy "
-        "misses what decides your waits, so the figures below are no forecast."
+        f"No verdict can be given: {', and '.join(reasons)}. The model of today's machine or "
+        "policy misses what decides your waits, so the figures below are no forecast."
     )
 
 
@@ -118,20 +118,17 @@ def _wait(comparison: SiteComparison, seconds: float | None = None) -> str:
 
 def _period(comparison: SiteComparison) -> str:
     trace = comparison.today.trace
-    left_out = left_out_text(trace.cleaning)
-    return (
-        f"{comparison.workload}: {counted(len(trace), 'job')} {_when(trace)} "
-        f"on {counted(trace.processors, 'processor')}{left_out and '; '}{left_out}."
-    )
-
-
-def _when(trace: Trace) -> str:
-    """Return the dates of a trace; if they are not known, how long it is."""
     last = int(trace.jobs.submit[-1])
     begin, end = date_at(trace, 0), date_at(trace, last)
     if begin is None or end is None:
-        return f"over {duration(last)}"
-    return f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d} ({begin.tzinfo})"
+        period = f"over {duration(last)}"
+    else:
+        period = f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d} ({begin.tzinfo})"
+    left_out = left_out_text(trace.cleaning)
+    return (
+        f"{comparison.workload}: {counted(len(trace), 'job')} {period} "
+        f"on {counted(trace.processors, 'processor')}{left_out and '; '}{left_out}."
+    )
 
 
 def _mean(comparison: SiteComparison, best: Finding) -> str:
@@ -181,8 +178,8 @@ def _users(best: Finding) -> str:
 
 def _slurm(comparison: SiteComparison, best: Finding) -> str:
     if best.slurm.answer == "yes":
-        return f"Slurm can do this: {best.slurm.how}."
-    text = f"Slurm needs a plugin for this: {best.slurm.how}."
+        return f"Slurm can do this: {best.slurm.explanation}."
+    text = f"Slurm needs a plugin for this: {best.slurm.explanation}."
     settings = [finding for finding in comparison.findings if finding.slurm.answer == "yes"]
     able = (finding for finding in settings if not finding.starves and finding.change.value < 0)
     if (alternative := next(able, None)) is not None:
@@ -212,14 +209,16 @@ def reality(comparison: SiteComparison) -> str:
         return ""
     real, today = comparison.logged.wait.mean(), comparison.today.wait.mean()
     if real == 0:
-        how = f"in the simulation it is {_wait(comparison)}"
+        clause = f"in the simulation it is {_wait(comparison)}"
     elif today < NEARLY_TWICE * real:
-        how = f"the simulation of {comparison.today.policy} gives {today / real:.0%} of it"
-        how = how.replace("%", " %")
+        clause = f"the simulation of {comparison.today.policy} gives {today / real:.0%} of it"
+        clause = clause.replace("%", " %")
     else:
-        how = f"the simulation of {comparison.today.policy} gives {today / real:.1f} times as much"
+        clause = (
+            f"the simulation of {comparison.today.policy} gives {today / real:.1f} times as much"
+        )
     word = comparison.verdict
     return (
-        f"In reality the mean wait was {_wait(comparison, float(real))}: {how}. It repeats your "
+        f"In reality the mean wait was {_wait(comparison, float(real))}: {clause}. It repeats your "
         f"log {REPEATS[word]}, {EXPLAINED[word]}."
     )

@@ -34,7 +34,7 @@ def test_support(policy, answer, how):
     """Each policy has the answer that slurm.conf(5) gives."""
     support = slurm_support(policy)
     assert support.answer == answer
-    assert how in support.how
+    assert how in support.explanation
 
 
 def test_all():
