@@ -167,7 +167,8 @@ def learn(
         str, typer.Option(metavar="REWARD", help="Of the networks of stable-baselines3.")
     ] = "penalized_product",
     window: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Slots that these networks see.")
+        int,
+        typer.Option(min=1, metavar="N", help="Slots that they see; 8 teach most in few steps."),
     ] = 8,
     workload: Annotated[
         str | None, typer.Option("--workload", "-w", metavar="NAME", help="Instead of the default.")
@@ -184,7 +185,7 @@ def learn(
 ) -> None:
     """Train learners on Backfill-v0, and score them on unseen episodes.
 
-    A training of a network takes about five minutes of a core. Random actions and policies play the
+    A training of a network takes about three minutes of a core. Random actions and policies play the
     same episodes. The recipe is `python -m bfenv.train_sb3`; evolution is `bfenv train`, which
     needs bfenv-lab. `python -m benchmarks curves FILE` draws the scores.
     """
