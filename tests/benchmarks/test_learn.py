@@ -64,3 +64,19 @@ def test_training():
         [point.measure for point in curve if point.steps == count] for count in (0, 160)
     )
     assert untrained != trained
+
+
+@pytest.mark.thorough
+def test_learns():
+    """After 131,072 steps, the network of a library is far below random actions and below EASY."""
+    references = learn.reference_points(episodes=16)
+    (curve,) = learn.learning_points(["MaskablePPO-256"], 1, 131_072, episodes=16)
+    random, easy, trained = (
+        np.exp(np.mean(np.log([point.measure for point in points])))
+        for points in (
+            [point for point in references if point.learner == "random"],
+            [point for point in references if point.learner == "easy"],
+            [point for point in curve if point.steps >= 131_072],
+        )
+    )
+    assert trained < 0.7 * random and trained < 0.8 * easy
