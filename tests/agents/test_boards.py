@@ -33,10 +33,11 @@ def measured(suite, policy):
 
 
 def each(policies):
-    """Mark the agents, whose orders take half a minute to compile, for `make thorough`."""
+    """Mark agents and guarded orders, which take half a minute to compile, for `make thorough`."""
     return [
-        pytest.param(name, marks=[pytest.mark.thorough] if name.startswith("agent:") else [])
+        pytest.param(name, marks=[pytest.mark.thorough] if is_long else [])
         for name in policies
+        for is_long in [name.startswith("agent:") or name.endswith("-guarded")]
     ]
 
 
