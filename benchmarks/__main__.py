@@ -11,7 +11,13 @@ from benchmarks import measurements
 from benchmarks.compiling import measure_compiling, measure_kernel_options
 from benchmarks.engine import measure_engine, measure_policies, measure_scaling, measure_slurm
 from benchmarks.environments import measure_environments
-from benchmarks.episodes import BEST_ORDERS, COLUMNS, score_episodes
+from benchmarks.episodes import (
+    BEST_ORDERS,
+    COLUMNS,
+    NETWORK_REWARD,
+    NETWORK_WINDOW,
+    score_episodes,
+)
 from benchmarks.forecasts import measure_forecasts
 from benchmarks.imports import measure_imports
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
@@ -165,11 +171,11 @@ def learn(
     ] = 262_144,
     reward: Annotated[
         str, typer.Option(metavar="REWARD", help="Of the networks of stable-baselines3.")
-    ] = "penalized_product",
+    ] = NETWORK_REWARD,
     window: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="Slots that they see; 8 teach most in few steps."),
-    ] = 8,
+        typer.Option(min=1, metavar="N", help="Slots that they and random actions see."),
+    ] = NETWORK_WINDOW,
     workload: Annotated[
         str | None, typer.Option("--workload", "-w", metavar="NAME", help="Instead of the default.")
     ] = None,
@@ -195,7 +201,7 @@ def learn(
         if name not in learning.LEARNERS:
             raise UnknownNameError("learner", name, learning.LEARNERS)
     check_folder(out)
-    points = learning.reference_points(workload, test_episodes)
+    points = learning.reference_points(workload, test_episodes, window)
     trainings = learning.learning_points(
         names, seeds, steps, reward, workload, test_episodes, jobs, window
     )

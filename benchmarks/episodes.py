@@ -28,6 +28,8 @@ BEST_ORDERS = dict.fromkeys(
 )
 POLICIES = ("easy", "easy-sjf", "easy-saf", BEST_ORDER)
 RIVALS = ("random", "easy-saf")  # every scheduler is compared with these
+# Of the networks of libraries: the slots and the reward with which they learn most in few steps
+NETWORK_WINDOW, NETWORK_REWARD = 8, "penalized_product"
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
 Choose = Callable[[Any, np.ndarray], np.ndarray]  # of observations and masks

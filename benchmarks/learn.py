@@ -18,7 +18,15 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from benchmarks.episodes import POLICIES, Outcome, follow, play_at_random, play_outcome
+from benchmarks.episodes import (
+    NETWORK_REWARD,
+    NETWORK_WINDOW,
+    POLICIES,
+    Outcome,
+    follow,
+    play_at_random,
+    play_outcome,
+)
 from bfenv.agents.legal_choice import LegalChoice
 from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
@@ -30,7 +38,6 @@ from bfenv.evaluation.agent_scores import BEST_ORDER
 from bfenv.train_sb3 import Args, make_model
 
 EPISODES = 64
-WINDOW = 8  # slots that networks see; with fewer, they learn from fewer steps
 POINTS = 4  # of a curve, after the point of the untrained network
 # Networks of stable-baselines3, and what differs from its defaults
 PLAIN: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -44,6 +51,7 @@ RECIPE, EVOLUTION = "recipe", "evolution"
 LEARNERS = (*PLAIN, RECIPE, EVOLUTION)
 USUAL = ("MaskablePPO-256", RECIPE, EVOLUTION)  # what the command trains if nothing is named
 LINES = ("random", "easy", BEST_ORDER)  # of the picture
+CLOSE = 1.1  # factor between two lines of the picture whose labels would overlap
 GENERATIONS = 24  # of evolution
 RESAMPLES = 2000  # of a bootstrap
 
@@ -60,9 +68,14 @@ class Point(NamedTuple):
     wait: float  # longest wait over EASY's
 
 
-def reference_points(workload: str | None = None, episodes: int = EPISODES) -> list[Point]:
-    """Score random actions and the policies that learners are compared with."""
-    envs = BackfillVectorEnv(episodes, workload, split="test")
+def reference_points(
+    workload: str | None = None, episodes: int = EPISODES, window: int = NETWORK_WINDOW
+) -> list[Point]:
+    """Score random actions and the policies that learners are compared with.
+
+    Random actions see as many slots as the networks, which makes them better than with more.
+    """
+    envs = BackfillVectorEnv(episodes, workload, split="test", window=window)
     outcomes = [play_at_random(envs)]
     outcomes += [follow(envs, name, find_policy(name)) for name in POLICIES]
     return [point for outcome in outcomes for point in _points(outcome, outcome.name, 0, 0)]
@@ -72,11 +85,11 @@ def learning_points(
     learners: Sequence[str],
     seeds: int,
     steps: int,
-    reward: str = "penalized_product",
+    reward: str = NETWORK_REWARD,
     workload: str | None = None,
     episodes: int = EPISODES,
     jobs: int = 1,
-    window: int = WINDOW,
+    window: int = NETWORK_WINDOW,
 ) -> Iterator[list[Point]]:
     """Train learners, and yield the curve of each seed of each when it is done.
 
@@ -304,6 +317,7 @@ def draw_curves(points: Sequence[Point], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    lines: list[tuple[float, str]] = []
     for learner in dict.fromkeys(point.learner for point in points):
         curve = [point for point in points if point.learner == learner]
         steps = sorted({point.steps for point in curve})
@@ -315,15 +329,7 @@ def draw_curves(points: Sequence[Point], path: Path) -> None:
         if learner in POLICIES or learner == "random":
             if learner in LINES:
                 axes.axhline(median[0], color="0.4", linewidth=1, linestyle="--")
-                axes.annotate(
-                    learner,
-                    (1, median[0]),
-                    xycoords=("axes fraction", "data"),
-                    xytext=(4, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=9,
-                )
+                lines.append((median[0], learner))
             continue
         low, high = ([float(edge(values)) for values in means] for edge in (np.min, np.max))
         if len(steps) == 1:  # evolution, whose episodes are no steps
@@ -332,6 +338,20 @@ def draw_curves(points: Sequence[Point], path: Path) -> None:
             continue
         (line,) = axes.plot(steps, median, marker="o", label=learner)
         axes.fill_between(steps, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+    lines.sort()
+    while lines:  # lines that lie close together share one label
+        height, _ = lines[0]
+        close = [name for value, name in lines if value < CLOSE * height]
+        del lines[: len(close)]
+        axes.annotate(
+            ", ".join(close),
+            (1, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
     axes.set(xlabel="actions", ylabel="penalized slowdown on unseen jobs", yscale="log")
     ticks = [0.25, 0.5, 1, 2, 4]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])

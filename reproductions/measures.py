@@ -118,6 +118,10 @@ JOB_COLUMNS: Mapping[str, OfJobs] = {
 # Of a schedule and a reference ----------------------------------------------------------------
 
 
+def _class_slowdown(group: str, schedule: Schedule) -> float:
+    return float(slowdown(schedule)[members(schedule.trace, group)].mean())
+
+
 def _gain(of: OfJobs, confidence: float, schedule: Schedule, reference: Schedule) -> list[float]:
     """How much smaller than the reference's, job by job, with an interval by batch means."""
     interval = batch_means(of(reference) - of(schedule), confidence=confidence)
@@ -244,12 +248,7 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "gain-bounded-slowdown": partial(_gain, bounded_slowdown, 0.95),
         "gain-response-90": partial(_gain, response, 0.90),
         "gain-bounded-slowdown-90": partial(_gain, bounded_slowdown, 0.90),
-        **{
-            f"slowdown-{group}": lambda schedule, group=group: float(
-                slowdown(schedule)[members(schedule.trace, group)].mean()
-            )
-            for group in CLASSES
-        },
+        **{f"slowdown-{group}": partial(_class_slowdown, group) for group in CLASSES},
         **{f"ratio-of-means-{group}": partial(_ratio_of_means, group) for group in CLASSES},
         **{f"snapshots{priority}": partial(_snapshots, priority) for priority in PRIORITIES},
         **{f"positive{priority}": partial(_positive_share, priority) for priority in PRIORITIES},

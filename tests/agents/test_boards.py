@@ -34,11 +34,12 @@ def measured(suite, policy):
 
 def each(policies):
     """Mark agents and guarded orders, which take half a minute to compile, for `make thorough`."""
-    return [
-        pytest.param(name, marks=[pytest.mark.thorough] if is_long else [])
+    marks = {
+        name: [pytest.mark.thorough]
         for name in policies
-        for is_long in [name.startswith("agent:") or name.endswith("-guarded")]
-    ]
+        if name.startswith("agent:") or name.endswith("-guarded")
+    }
+    return [pytest.param(name, marks=marks.get(name, [])) for name in policies]
 
 
 @pytest.mark.compiled

@@ -68,15 +68,16 @@ def test_training():
 
 @pytest.mark.thorough
 def test_learns():
-    """After 131,072 steps, the network of a library is far below random actions and below EASY."""
+    """After 131,072 steps, a library's network is below EASY, random actions and where it began."""
     references = learn.reference_points(episodes=16)
     (curve,) = learn.learning_points(["MaskablePPO-256"], 1, 131_072, episodes=16)
-    random, easy, trained = (
+    random, easy, untrained, trained = (
         np.exp(np.mean(np.log([point.measure for point in points])))
         for points in (
             [point for point in references if point.learner == "random"],
             [point for point in references if point.learner == "easy"],
+            [point for point in curve if point.steps == 0],
             [point for point in curve if point.steps >= 131_072],
         )
     )
-    assert trained < 0.7 * random and trained < 0.8 * easy
+    assert trained < 0.8 * easy and trained < 0.8 * random and trained < 0.5 * untrained

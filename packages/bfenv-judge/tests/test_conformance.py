@@ -48,7 +48,7 @@ def answering(text):
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_starts_agree_with_a_second_implementation(case):
-    """The starts are those of the slow implementation, and so are those by each mistake."""
+    """With and without each mistake, jobs start when the slow implementation starts them."""
     assert list(case.starts) == mistakes.starts(case.rules, case.jobs, case.processors)
     changed = {}
     for mistake, cause in mistakes.SCHEDULERS[case.rules][1].items():

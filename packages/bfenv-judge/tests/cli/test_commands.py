@@ -19,7 +19,7 @@ def command(request):
 
 
 def test_closed_output(swf, tmp_path):
-    """The file is there even if nobody reads the table, as in `| head -1`."""
+    """The command writes its file even if the reader of the table stops early, like `head -1`."""
     check_closed_output(["evaluate", "bound", str(swf)], tmp_path / "gap.npz")
 
 
@@ -32,7 +32,7 @@ def test_argument_too_many(run):
 
 @pytest.mark.parametrize("option", ["-w", "--workload"])
 def test_workload_is_an_argument(run, option):
-    """A workload that is given as an option is told that it is an argument."""
+    """If you give the workload as an option, the error says that it is an argument."""
     check_workload_is_an_argument(run, "evaluate bound", option)
 
 

@@ -11,7 +11,7 @@ from bfenv.parallel.worker_process import call_in_worker
 from judge_helpers.programs import BOXED, QUICK, why_no_sandbox
 from tests.leaderboard.suites import TINY, json_rows, row_files
 
-# Serves jobs in order, and tries every cheat before. What succeeds is told in an error.
+# Tries every cheat, then serves jobs in order. Its error names the cheats that succeeded.
 CHEAT = """
 import gc, os, sys
 from bfenv.core.cluster import NEXT_JOB, finished, may_start, now, start, waiting

@@ -88,7 +88,7 @@ def test_closed_output(monkeypatch):
 
 
 def test_trials():
-    """A program that declares trials is told which jobs were killed at the end of theirs."""
+    """A program that declares trials gets the jobs whose trials ended in a kill."""
     first = "reply['start'] = [[job, 7] for job in starts]"
     schedule = bfenv.simulate(TRACE, player(first, trials=True)).check()
     assert schedule.trial_start[0] == 0 and schedule.trial_end[0] == 7

@@ -18,7 +18,7 @@ from tests.parallel.processes import descendants, is_alive
 
 TRACE = few_jobs()
 
-# Tries each way out of the sandbox; those that work are told in an error.
+# Tries each way out of the sandbox. Its error names those that work.
 ATTEMPTS = """
 import ctypes, signal, socket
 FILE, HIDDEN, BESIDE, BOARD, REFEREE, PORT = PLACES

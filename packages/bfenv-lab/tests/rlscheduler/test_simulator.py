@@ -67,7 +67,7 @@ def with_requests(trace, shorter):
 )
 @settings(max_examples=300)
 def test_oracle(trace, shorter, order, backfill):
-    """The starts are those of the slow version, also where runtimes exceed requests."""
+    """Jobs start when the slow version starts them, even if runtimes exceed requests."""
     trace, jobs = with_requests(trace, shorter)
     schedule = bfenv.simulate(trace, rl.rlscheduler(order, backfill)).check()
     expected = slow.schedule(jobs, trace.processors, order, backfill == "theirs")

@@ -91,7 +91,7 @@ def test_numbers() -> None:
 
 
 def test_simplified() -> None:
-    """Numbers are calculated, but not to what is no number."""
+    """A tree of numbers becomes its value, unless the value is not finite."""
     assert trees.simplified(trees.parse_tree("size * (2 + 3 * 4)")) == ("*", "size", 14.0)
     assert trees.simplified(trees.parse_tree("size * (1 / 0)")) == ("*", "size", ("/", 1.0, 0.0))
     assert trees.simplified(trees.parse_tree("log(0 - 1)")) == ("log", -1.0)

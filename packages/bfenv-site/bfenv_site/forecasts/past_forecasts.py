@@ -107,10 +107,8 @@ def corrected(
         came, moment = log_scale(wait[alike]), past.moment[alike]
         if not len(jobs) or len(np.unique(moment)) < FEWEST:
             continue
-        past_quantiles, new_quantiles = (
-            log_scale(past.quantiles[alike]),
-            log_scale(forecast_quantiles[jobs]),
-        )
+        past_quantiles = log_scale(past.quantiles[alike])
+        new_quantiles = log_scale(forecast_quantiles[jobs])
         rows = _features(past_quantiles, past.waited[alike], past.request[alike])
         asked_rows = _features(new_quantiles, waited[jobs], request[jobs])
         errors, expected = _expected_errors(

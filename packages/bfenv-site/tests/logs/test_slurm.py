@@ -297,7 +297,8 @@ def test_the_header_tells_of_the_conversion_and_its_counts(tmp_path):
     assert re.search("Note: component of a heterogeneous job.*: 1", text)
 
 
-def test_no_name_gets_into_the_file(tmp_path):
+def test_names(tmp_path):
+    """No name of a user, job, account or node gets into the file."""
     secret = ("annabel", "chemistry", "secretproject", "fatnodes", "urgentqos", "myjob", "node17")
     user, group, account, partition, qos, job, node = secret
     fields = {**JOB, "Account": account, "JobName": job, "NodeList": node}

@@ -39,7 +39,8 @@ def counted(trace):
 # What a table means
 
 
-def test_a_table_is_what_its_lines_say(tmp_path):
+def test_lines(tmp_path):
+    """A trace has the jobs that the lines of a table name."""
     trace = read(tmp_path, TABLE)
     assert trace.jobs.submit.tolist() == [0, 30, 60]
     assert trace.jobs.size.tolist() == [4, 64, 1]
@@ -139,7 +140,8 @@ def test_bad_mapping(tmp_path, mapping, named):
 # Parquet
 
 
-def test_a_parquet_table_is_what_its_rows_say(tmp_path):
+def test_parquet(tmp_path):
+    """A trace has the jobs that the rows of a Parquet file name."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

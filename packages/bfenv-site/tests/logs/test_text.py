@@ -44,9 +44,8 @@ READERS = [
 
 @pytest.mark.parametrize("read", READERS, ids=["swf", "sacct", "columns"])
 @pytest.mark.parametrize("line", [bytes(1), LINE.encode(), b"\n"], ids=["zeros", "jobs", "blank"])
-def test_a_small_file_that_swells_is_refused_before_it_fills_the_memory(
-    tmp_path, read, line, monkeypatch
-):
+def test_swelling_file(tmp_path, read, line, monkeypatch):
+    """A small file that unpacks to a large one is refused before it fills the memory."""
     path = bomb(tmp_path / "log.swf.gz", 40, line)
     assert path.stat().st_size < 200_000
     parts, unzip = [], text.unzip
