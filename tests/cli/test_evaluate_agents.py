@@ -214,7 +214,7 @@ def test_note_on_the_window():
     """A note names the share of decisions with jobs outside the window, if it is large."""
     row = ROW | {"policy": "a.zip", "outside_window": 0.25}
     (note,) = (line for line in notes([row]) if line.startswith("a.zip"))
-    assert note == "a.zip: at 25 % of its decisions jobs waited outside the window"
+    assert note == "a.zip: at 25.0 % of its decisions jobs waited outside the window"
     small = row | {"outside_window": 0.04}
     assert not any(line.startswith("a.zip") for line in notes([small]))
 
