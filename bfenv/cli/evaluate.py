@@ -77,9 +77,9 @@ def evaluate(
     """Compare schedulers on the same jobs: policies, agents, models and programs.
 
     Without --agent, policies run on whole workloads. With --agent, all schedulers play the same
-    episodes of the environment. The table has the agent, random actions, EASY and every --policy
-    (by default conservative, easy-random, los, the best known order of jobs, and the best policy
-    that starves no job).
+    episodes of the environment. The table has the agent, random actions with as many slots, EASY
+    and every --policy (by default conservative, easy-random, los, the best known order of jobs, and
+    the best policy that starves no job).
 
     \b
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
@@ -274,11 +274,9 @@ def _on_episodes(
 ) -> list[str]:
     """Score agents and policies on the same episodes, print the tables, and return the errors."""
     import bfenv.evaluation.agent_scores as scores
-    from bfenv.agents.agent_policy import find_agent_competitor
     from bfenv.baselines.registry import find_competitor
     from bfenv.cli import show_agents
     from bfenv.evaluation.cases import Episodes, short_length
-    from bfenv.evaluation.episodes import RANDOM
     from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
@@ -291,8 +289,8 @@ def _on_episodes(
     competitors: list[Any] = []
     for agent in agents:
         competitors += scores.agents_of(agent, cases[0], trust=trust)
-    if agents and all(competitor.name != RANDOM for competitor in competitors):
-        competitors.append(find_agent_competitor(RANDOM))
+    if agents:
+        competitors += scores.random_beside(competitors)
     candidates: list[str] = []
     if agents and not has_policies:
         given = [*_compatible(list(scores.REFERENCES), cases), *given]

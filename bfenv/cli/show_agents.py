@@ -127,7 +127,7 @@ def disagreements(
     on_long = {row["policy"]: row for row in long}
     for row in episodes:
         long_row = on_long.get(row["policy"])
-        if long_row is None or not row["decisions"] or row["policy"] == RANDOM:
+        if long_row is None or not row["decisions"] or row["policy"].startswith(RANDOM):
             continue
         name, ratios = _short(row["policy"]), (row["slowdown_ratio"], long_row["slowdown_ratio"])
         if max(ratios) > AGREEMENT * min(ratios):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Unpack
 
-from bfenv.agents.agent_names import SHIPPED, open_agent, read_agent
+from bfenv.agents.agent_names import POLICY_SUFFIX, SHIPPED, open_agent, read_agent
 from bfenv.agents.agent_policy import AgentCompetitor, find_agent_competitor
 from bfenv.agents.card import read_card
 from bfenv.agents.seen_jobs import count_seen
@@ -12,7 +12,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.policy import Policy, Watch
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import EnvSettings, Workloads
+from bfenv.envs.settings import DEFAULTS, EnvSettings, Workloads
 from bfenv.evaluation.cases import Episodes, check_whole
 from bfenv.evaluation.episodes import RANDOM, STARVING_EPISODES
 from bfenv.evaluation.evaluator import compatible_policies, evaluate
@@ -71,10 +71,10 @@ def evaluate_agent(
         watch: Called once, with a function that returns the fraction of all jobs that have started.
 
     Returns:
-        The agent, or the agent and "... (sampled)"; "random", which acts in the default environment
-        with your `settings`; and the references, by default EASY, conservative backfilling, a
-        randomized policy, LOS, the best known order of jobs, and the best policy that starves no
-        job. A policy as an agent is named "... (agent)". Compare rows of one division only.
+        The agent, or the agent and "... (sampled)"; random actions with as many slots, see
+        `random_beside`; and the references, by default EASY, conservative backfilling, a randomized
+        policy, LOS, the best known order of jobs, and the best policy that starves no job. A policy
+        as an agent is named "... (agent)". Compare rows of one division only.
         `bfenv.evaluation.episodes.score_episodes` describes the metrics.
 
     Raises:
@@ -90,8 +90,7 @@ def evaluate_agent(
     """
     case = Episodes(workload, episodes, seed, {"split": "test", **settings})
     agents = agents_of(agent, case, trust=trust, deterministic=deterministic)
-    if all(competitor.name != RANDOM for competitor in agents):
-        agents.append(find_agent_competitor(RANDOM))
+    agents += random_beside(agents)
     candidates = CANDIDATES if references is None else ()
     given = {
         find_policy(policy).name: policy
@@ -139,6 +138,30 @@ def agents_of(
         AgentCompetitor(opened, opened.name + ("" if mode else " (sampled)"), mode)
         for mode in (modes if samples else modes[:1])
     ]
+
+
+def random_beside(agents: Sequence[AgentCompetitor]) -> list[AgentCompetitor]:
+    """Return random actions that see as many slots as the agents do.
+
+    Random actions are better with fewer slots. So there are several if the agents' windows differ:
+    "random" with the environment's default, and "random:window=8" with 8 slots.
+
+    Args:
+        agents: What they are compared with. Windows of policies do not count, because policies
+            learn nothing, and random agents among them are not added again.
+    """
+    default = DEFAULTS["window"]
+    windows = {
+        agent.opened.settings.get("window", default): None
+        for agent in agents
+        if POLICY_SUFFIX not in agent.name
+    }
+    present = {agent.name for agent in agents}
+    names = [
+        RANDOM if window == default else f"{RANDOM}:window={window}"
+        for window in windows or {default: None}
+    ]
+    return [find_agent_competitor(name) for name in names if name not in present]
 
 
 def best_policies(rows: Sequence[Row]) -> list[Row]:

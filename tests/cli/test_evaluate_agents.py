@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 import bfenv
+from bfenv.agents.agent_policy import find_agent_competitor
 from bfenv.agents.network_agent import load_network, save_network
 from bfenv.agents.seen_jobs import span_of
 from bfenv.cli.show_agents import disagreements, notes
 from bfenv.evaluation import evaluate_agent
-from bfenv.evaluation.agent_scores import CANDIDATES, REFERENCES, workload_of
+from bfenv.evaluation.agent_scores import CANDIDATES, REFERENCES, random_beside, workload_of
 from bfenv.evaluation.summary import starving
 from tests.leaderboard.suites import SAMPLES
 
@@ -97,6 +98,23 @@ def test_several_agents(run):
     assert names[0] == "policy" and len(set(names)) == len(names) and "easy" in names
     assert names[1:5] == list(agents)
     assert [name for name in names[5:] if name.startswith("random")] == ["random"]
+
+
+@pytest.mark.parametrize(
+    ("names", "added"),
+    [
+        (["easy"], ["random"]),
+        (["easy:window=8", "conservative"], ["random"]),
+        ([f"{SAMPLES}:easy:window=8"], ["random:window=8"]),
+        ([f"{SAMPLES}:easy:window=64"], ["random"]),
+        ([f"{SAMPLES}:easy:window=8", f"{SAMPLES}:easy"], ["random:window=8", "random"]),
+        ([f"{SAMPLES}:easy:window=8", "random:window=8"], []),
+    ],
+)
+def test_random_beside(names, added):
+    """Random actions see as many slots as the agents beside them, except for policies."""
+    agents = [find_agent_competitor(name) for name in names]
+    assert [random.name for random in random_beside(agents)] == added
 
 
 def test_policy_in_the_environment(run):
