@@ -303,6 +303,11 @@ class Kernel(CPUDispatcher):
 
     _compile_for_args = code_for
 
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of these types; if another process does so, load its code."""
+        with self._cache.compiling(sig, self.targetctx.codegen()):
+            return super().compile(sig)
+
     def run_uncompiled(self, *arguments: Any) -> Any:
         """Run the function as plain Python, with the arithmetic of compiled code: no warnings."""
         given = (x.value if isinstance(x, OmittedArg) else x for x in arguments)

@@ -12,22 +12,25 @@ import inspect
 import os
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from bfenv.core.cache_folder import cache_root, note_use, prune, write_to_cache
+from bfenv.core.cache_folder import READ_ONLY, cache_root, note_use, prune, write_to_cache
 from bfenv.core.kernel_sources import code_digest, file_stamp
 
 PLAIN = int | float | str | bytes | np.generic | None  # what a closure may hold
 FAILURE = ".impossible"  # suffix of the file that says why there is no code
+LOCK = ".lock"  # suffix of the file that a process locks while it compiles
 CHECKSUM = hashlib.sha256().digest_size
 Key = tuple[Any, Any, bytes]  # signature, what the code is compiled for, values of the closure
 
@@ -70,6 +73,28 @@ class KernelCache(caching._Cache):
         """Tell whether the compiled signature is there, without loading it."""
         file = self._file_of(sig, codegen)
         return file is not None and file.exists()
+
+    @contextmanager
+    def compiling(self, sig: Any, codegen: Any) -> Iterator[None]:
+        """Let no other process compile the signature within this context.
+
+        To enter it may take as long as another process takes, whose code is there afterwards. The
+        system releases the lock of a process that ends, however it ends. Where there can be no
+        lock, processes compile side by side.
+        """
+        key, lock = self._key(sig, codegen), None
+        if key is not None and self._folder is not None and READ_ONLY not in os.environ:
+            file = self._path(self._folder, key)
+            with suppress(OSError, NotImplementedError):
+                if not file.exists():
+                    file.parent.mkdir(mode=0o700, exist_ok=True)
+                    lock = FileLock(file.with_suffix(LOCK))
+                    lock.acquire()
+        try:
+            yield
+        finally:
+            if lock is not None:
+                lock.release()
 
     def failure(self, sig: Any, codegen: Any) -> str | None:
         """Return why the signature cannot be compiled; None if that is not known."""

@@ -59,11 +59,11 @@ def counts(own):
     return own
 
 
-def start_program(program, folder, cache, **options):
+def start_program(program, folder, cache, mode=MEANWHILE, **options):
     """Start a program that compiles meanwhile, with the packages of a folder."""
     environment = os.environ | {
         "BFENV_CACHE": str(cache),
-        "BFENV_COMPILE": MEANWHILE,
+        "BFENV_COMPILE": mode,
         "PYTHONPATH": str(folder),
     }
     environment.pop("NUMBA_DISABLE_JIT", None)
@@ -190,6 +190,31 @@ def test_one_process(counts, tmp_path):
     wait_until(all_ended)
     assert working == 1
     assert [program.communicate() for program in programs] == [("first\nTrue True\n", "")] * 4
+
+
+AT_ONCE = """
+import sys
+import numpy as np
+from own.counts import count
+print("ready", flush=True)
+sys.stdin.readline()
+count(np.zeros(3, dtype=np.int64))
+print(sum(count.stats.cache_misses.values()), sum(count.stats.cache_hits.values()))
+"""
+
+
+def test_now(counts, tmp_path):
+    """Of programs that compile before they run, one compiles, and the others load its code."""
+    programs = [
+        start_program(AT_ONCE, tmp_path, tmp_path / "cache", stdin=subprocess.PIPE, mode=NOW)
+        for _ in range(3)
+    ]
+    for program in programs:
+        assert program.stdout.readline() == "ready\n"
+    for program in programs:
+        program.stdin.write("go\n")
+        program.stdin.flush()
+    assert sorted(program.communicate()[0] for program in programs) == ["0 1\n"] * 2 + ["1 0\n"]
 
 
 def test_impossible(counts, tmp_path):
