@@ -31,7 +31,7 @@ def test_train(tmp_path, policy):
     assert {file.name for file in tmp_path.iterdir()} == files
     table = score(path, args)
     names, measures = (list(column.cells) for column in table.columns[:2])
-    assert {str(path), "random", "easy", "los", "easy-saf-aged"} <= set(names)
+    assert {str(path), "random:window=8", "easy", "los", "easy-saf-aged"} <= set(names)
     assert measures == sorted(measures, key=float)  # the best comes first
 
 
