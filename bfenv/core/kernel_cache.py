@@ -95,6 +95,8 @@ class KernelCache(caching._Cache):
         finally:
             if lock is not None:
                 lock.release()
+                with suppress(OSError):  # whoever waited for it has it open
+                    os.unlink(lock.lock_file)
 
     def failure(self, sig: Any, codegen: Any) -> str | None:
         """Return why the signature cannot be compiled; None if that is not known."""
