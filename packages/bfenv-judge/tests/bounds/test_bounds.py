@@ -64,6 +64,7 @@ def test_full_machine():
     assert 0.75 * best < bound <= best
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("metric", COSTS)
 @pytest.mark.parametrize(("count", "runtime"), [(30, 1), (50, 5), (300, 100)])
 def test_identical_jobs(count, runtime, metric):
@@ -95,6 +96,7 @@ def test_preemptive_prices(jobs, metric):
     assert prices[-1] == 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("metric", COSTS)
 def test_optimum_found(metric):
     """With many moves the search finds the optimum of six jobs that compete for 3 processors."""
