@@ -10,7 +10,7 @@ from bfenv.core.policy import CLAIRVOYANT, COMPLETION
 from bfenv.core.text import counted
 from bfenv.evaluation.agent_scores import best_policies, best_without_starving
 from bfenv.evaluation.cases import Episodes
-from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
+from bfenv.evaluation.episodes import MANY_OUTSIDE, is_random, outside_note
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, starving
 
@@ -127,7 +127,7 @@ def disagreements(
     on_long = {row["policy"]: row for row in long}
     for row in episodes:
         long_row = on_long.get(row["policy"])
-        if long_row is None or not row["decisions"] or row["policy"].startswith(RANDOM):
+        if long_row is None or not row["decisions"] or is_random(row["policy"]):
             continue
         name, ratios = _short(row["policy"]), (row["slowdown_ratio"], long_row["slowdown_ratio"])
         if max(ratios) > AGREEMENT * min(ratios):

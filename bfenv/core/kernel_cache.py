@@ -95,7 +95,7 @@ class KernelCache(caching._Cache):
         finally:
             if lock is not None:
                 lock.release()
-                with suppress(OSError):  # whoever waited for it has it open
+                with suppress(OSError):  # where another process has opened it, it may have to stay
                     os.unlink(lock.lock_file)
 
     def failure(self, sig: Any, codegen: Any) -> str | None:

@@ -14,7 +14,7 @@ from bfenv.core.policy import Policy, Watch
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import DEFAULTS, EnvSettings, Workloads
 from bfenv.evaluation.cases import Episodes, check_whole
-from bfenv.evaluation.episodes import RANDOM, STARVING_EPISODES
+from bfenv.evaluation.episodes import RANDOM, STARVING_EPISODES, is_random
 from bfenv.evaluation.evaluator import compatible_policies, evaluate
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
@@ -156,12 +156,12 @@ def random_beside(agents: Sequence[AgentCompetitor]) -> list[AgentCompetitor]:
         for agent in agents
         if POLICY_SUFFIX not in agent.name
     }
-    present = {agent.name for agent in agents}
-    names = [
-        RANDOM if window == default else f"{RANDOM}:window={window}"
+    present = [{"window": default} | a.opened.settings for a in agents if is_random(a.name)]
+    return [
+        find_agent_competitor(RANDOM if window == default else f"{RANDOM}:window={window}")
         for window in windows or {default: None}
+        if {"window": window} not in present
     ]
-    return [find_agent_competitor(name) for name in names if name not in present]
 
 
 def best_policies(rows: Sequence[Row]) -> list[Row]:

@@ -76,6 +76,11 @@ def row_of_episodes(competitor: Competitor, case: Episodes) -> Row:
     )
 
 
+def is_random(name: str) -> bool:
+    """Tell whether an agent takes random actions: RANDOM, with or without settings behind it."""
+    return name.partition(":")[0].partition("(")[0] == RANDOM
+
+
 def outside_note(name: str, share: float) -> str:
     """Say at which share of an agent's decisions jobs waited outside the window."""
     return f"{name}: at {percent(share)} of its decisions jobs waited outside the window"

@@ -108,7 +108,9 @@ def test_several_agents(run):
         ([f"{SAMPLES}:easy:window=8"], ["random:window=8"]),
         ([f"{SAMPLES}:easy:window=64"], ["random"]),
         ([f"{SAMPLES}:easy:window=8", f"{SAMPLES}:easy"], ["random:window=8", "random"]),
-        ([f"{SAMPLES}:easy:window=8", "random:window=8"], []),
+        ([f"{SAMPLES}:easy:window=8", "random(window=8)"], []),
+        (["random:window=64"], []),
+        (["random:reservations=1"], ["random"]),
     ],
 )
 def test_random_beside(names, added):
@@ -251,7 +253,8 @@ def test_note_on_the_window():
 def test_disagreements(episodes, long, notes):
     """A note says where the long episode tells something else of an agent, not of references."""
     one = ROW | {"slowdown_ratio": 0.4}
-    for reference in (ROW | {"policy": "random"}, ROW | {"policy": "easy", "decisions": 0}):
+    random, easy = ROW | {"policy": "random"}, ROW | {"policy": "easy", "decisions": 0}
+    for reference in (random, ROW | {"policy": "random:window=8"}, easy):
         near, far = (reference | {"slowdown_ratio": ratio} for ratio in (1.0, 3.0))
         found = disagreements([one | episodes, near], [one | long, far])
         assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))

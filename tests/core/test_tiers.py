@@ -60,7 +60,7 @@ def counts(own):
 
 
 def start_program(program, folder, cache, mode=MEANWHILE, **options):
-    """Start a program that compiles meanwhile, with the packages of a folder."""
+    """Start a program, which compiles in a mode, with the packages of a folder."""
     environment = os.environ | {
         "BFENV_CACHE": str(cache),
         "BFENV_COMPILE": mode,
