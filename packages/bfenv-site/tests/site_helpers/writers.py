@@ -38,50 +38,55 @@ def job(number, **changes):
 
 
 def sacct(jobs, delimiter="|"):
+    """Return lines as `sacct --parsable2` prints them."""
     names = "JobID,JobName,User,Submit,Start,End,ElapsedRaw,Timelimit,State,AllocCPUS,ReqCPUS"
     lines = [names.split(",")]
-    for one in jobs:
-        limit = one["limit"]
+    for row in jobs:
+        limit = row["limit"]
         limit = f"00:{limit // 60:02}:00" if type(limit) is int and 0 < limit < 3600 else limit
-        times = (one["submit"], one["start"], one["end"], one["ran"], limit, "COMPLETED")
-        lines.append([one["id"], one["name"], one["user"], *times, one["size"], one["asked"]])
+        times = (row["submit"], row["start"], row["end"], row["ran"], limit, "COMPLETED")
+        lines.append([row["id"], row["name"], row["user"], *times, row["size"], row["asked"]])
     return "".join(f"{delimiter.join(map(_text, line))}\n" for line in lines)
 
 
 def sacct_json(jobs):
-    def record(one):
-        limit = one["limit"] // 60 if one["limit"] == 600 else one["limit"]
-        times = {"submission": one["submit"], "start": one["start"], "end": one["end"]}
+    """Return what `sacct --json` prints."""
+
+    def record(row):
+        """Return the object of a job."""
+        limit = row["limit"] // 60 if row["limit"] == 600 else row["limit"]
+        times = {"submission": row["submit"], "start": row["start"], "end": row["end"]}
         return {
-            "job_id": int(one["id"]),
-            "user": one["user"],
-            "name": one["name"],
+            "job_id": int(row["id"]),
+            "user": row["user"],
+            "name": row["name"],
             "state": {"current": ["COMPLETED"]},
-            "required": {"CPUs": one["asked"]},
-            "time": times | {"elapsed": one["ran"], "limit": limit},
-            "tres": {"allocated": [{"type": "cpu", "name": "", "count": one["size"]}]},
+            "required": {"CPUs": row["asked"]},
+            "time": times | {"elapsed": row["ran"], "limit": limit},
+            "tres": {"allocated": [{"type": "cpu", "name": "", "count": row["size"]}]},
         }
 
     return json.dumps({"jobs": list(map(record, jobs))}, ensure_ascii=False)
 
 
 def pbs(jobs):
+    """Return an accounting file of PBS."""
     lines = []
-    for one in jobs:
+    for row in jobs:
         items = {
-            "user": one["user"],
-            "jobname": one["name"],
+            "user": row["user"],
+            "jobname": row["name"],
             "queue": "q",
-            "qtime": one["submit"],
-            "start": one["start"],
-            "Resource_List.ncpus": one["asked"] or one["size"],
-            "Resource_List.walltime": one["limit"],
-            "end": one["end"],
-            "resources_used.walltime": one["ran"],
-            "exec_host": one["size"] and f"n1/0*{one['size']}",
+            "qtime": row["submit"],
+            "start": row["start"],
+            "Resource_List.ncpus": row["asked"] or row["size"],
+            "Resource_List.walltime": row["limit"],
+            "end": row["end"],
+            "resources_used.walltime": row["ran"],
+            "exec_host": row["size"] and f"n1/0*{row['size']}",
         }
         text = " ".join(f"{name}={value}" for name, value in items.items() if value is not None)
-        lines.append(f"01/01/2026 12:00:00;{one.get('kind', 'E')};{one['id']};{text}\n")
+        lines.append(f"01/01/2026 12:00:00;{row.get('kind', 'E')};{row['id']};{text}\n")
     return "".join(lines)
 
 
@@ -95,14 +100,15 @@ def torque(jobs):
 
 
 def lsf(jobs):
+    """Return an lsb.acct file of LSF."""
     lines = []
-    for one in jobs:
-        name = one["name"].replace('"', '""')
-        asked, limit = one["asked"] or one["size"], one["limit"] or 0
+    for row in jobs:
+        name = row["name"].replace('"', '""')
+        asked, limit = row["asked"] or row["size"], row["limit"] or 0
         head = (
-            f'"JOB_FINISH" "10.1" {one["end"]} {one["id"]} 1000 33554438 {asked} {one["submit"]} '
-            f'0 0 {one["start"]} "{one["user"]}" "q" "" "" "" "login" "dir" "" "out" "err" "file" '
-            f'0 1 "{one["size"]}*n1" 64 60.0 "{name}" "{name}" '
+            f'"JOB_FINISH" "10.1" {row["end"]} {row["id"]} 1000 33554438 {asked} {row["submit"]} '
+            f'0 0 {row["start"]} "{row["user"]}" "q" "" "" "" "login" "dir" "" "out" "err" "file" '
+            f'0 1 "{row["size"]}*n1" 64 60.0 "{name}" "{name}" '
         )
         tail = f'{"0.5 " * 19}"mail" "chem" 0 4 "" "" 0 1024 2048 "" "" "" "" 0 "" 0 "" -1 "/ann" '
         tail += f'"" "" "" -1 "" "" 1024 "" 0 "" "text" 0 0 {limit} 0 "" 0 120\n'
@@ -111,12 +117,13 @@ def lsf(jobs):
 
 
 def sge(jobs):
+    """Return an accounting file of Grid Engine."""
     lines = []
-    for one in jobs:
-        limit = "NONE" if one["limit"] is None else f"-l h_rt={one['limit']}"
+    for row in jobs:
+        limit = "NONE" if row["limit"] is None else f"-l h_rt={row['limit']}"
         fields = [
-            "q", "n1", "chem", one["user"], one["name"], one["id"], "sge", 0, one["submit"],
-            one["start"], one["end"], 0, 0, *[0] * 18, "p", "d", "mpi", one["size"], 0, 1, 1, 0,
+            "q", "n1", "chem", row["user"], row["name"], row["id"], "sge", 0, row["submit"],
+            row["start"], row["end"], 0, 0, *[0] * 18, "p", "d", "mpi", row["size"], 0, 1, 1, 0,
             limit, "0.0", "NONE", 0, 0, 0,
         ]  # fmt: skip
         lines.append(":".join(map(str, fields)) + "\n")
@@ -137,12 +144,13 @@ XDMOD_COLUMNS = (
 
 
 def xdmod_rows(jobs):
-    for one in jobs:
-        ran = one["ran"]
+    """Yield the columns of each job, as XDMoD has them."""
+    for row in jobs:
+        ran = row["ran"]
         if ran is None:
-            ran = one["end"] - one["start"] if isinstance(one["start"], int) else 0
-        names = (one["id"], one["name"], one["user"])
-        yield [*names, one["submit"], one["start"], one["end"], ran, one["limit"], one["size"]]
+            ran = row["end"] - row["start"] if isinstance(row["start"], int) else 0
+        names = (row["id"], row["name"], row["user"])
+        yield [*names, row["submit"], row["start"], row["end"], ran, row["limit"], row["size"]]
 
 
 def xdmod(jobs):
@@ -157,26 +165,27 @@ def xdmod_json(jobs):
 def table(jobs, delimiter=","):
     names = ("id", "name", "who", "sub", "on", "off", "ran", "limit", "n")
     keys = ("id", "name", "user", "submit", "start", "end", "ran", "limit", "size")
-    return _csv([names, *([one[key] for key in keys] for one in jobs)], delimiter)
+    return _csv([names, *([row[key] for key in keys] for row in jobs)], delimiter)
 
 
 def parquet(jobs, path):
     import pyarrow
     from pyarrow.parquet import write_table
 
-    columns = {column: [one[_key(field)] for one in jobs] for field, column in MAPPING.items()}
+    columns = {column: [row[_key(field)] for row in jobs] for field, column in MAPPING.items()}
     write_table(pyarrow.table(columns), path)
 
 
 def swf(jobs):
+    """Return a log in the Standard Workload Format."""
     lines = ["; MaxProcs: 64", f"; UnixStartTime: {NOON}"]
-    for one in jobs:
-        wait = one["start"] - one["submit"]
-        ran = one["end"] - one["start"] if one["ran"] is None else one["ran"]
-        limit = -1 if one["limit"] is None else one["limit"]
+    for row in jobs:
+        wait = row["start"] - row["submit"]
+        ran = row["end"] - row["start"] if row["ran"] is None else row["ran"]
+        limit = -1 if row["limit"] is None else row["limit"]
         lines.append(
-            f"{one['id']} {one['submit'] - NOON} {wait} {ran} {one['size']} -1 -1 {one['size']} "
-            f"{limit} -1 {one.get('status', 1)} 1 1 1 1 1 -1 -1"
+            f"{row['id']} {row['submit'] - NOON} {wait} {ran} {row['size']} -1 -1 {row['size']} "
+            f"{limit} -1 {row.get('status', 1)} 1 1 1 1 1 -1 -1"
         )
     return "\n".join(lines) + "\n"
 

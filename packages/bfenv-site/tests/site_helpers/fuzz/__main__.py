@@ -28,6 +28,7 @@ MEMORY = 8192  # MiB; libFuzzer also counts what the process had that started it
 
 
 def main() -> None:
+    """Fuzz a reader, or each one, for some seconds."""
     parser = argparse.ArgumentParser(prog="python -m site_helpers.fuzz")
     parser.add_argument("reader", choices=[*CLAIMS, "all"])
     parser.add_argument("--seconds", type=int, default=60, help="how long to invent inputs")

@@ -116,6 +116,7 @@ def squeue(g: Grammar) -> str:
     """What the command SQUEUE prints."""
 
     def line() -> str:
+        """Return the line of a job."""
         name, state = str(g.random.randrange(1, 9999)), "PENDING"
         runs = g.random.randrange(2) == 0
         if runs:
@@ -147,6 +148,7 @@ def squeue_json(g: Grammar) -> str:
     """What `squeue --json` prints."""
 
     def job() -> dict[str, Any]:
+        """Return the object of a job."""
         runs = g.random.randrange(2) == 0
         state = g.one_of(("RUNNING", "COMPLETING", "SUSPENDED") if runs else ("PENDING",))
         states = g.one_of((state, [state], [state, "POWER_UP_NODE"]))
@@ -184,6 +186,7 @@ def sinfo(g: Grammar) -> str:
     states = ("idle", "mixed", "allocated", "down*", "drained", "draining", "idle~", "mixed$")
 
     def line() -> str:
+        """Return the line of a node."""
         fields = [
             g.text(f"n{g.random.randint(1, 9)}"),
             g.number(1, 64),
@@ -235,6 +238,7 @@ def table(g: Grammar) -> str:
     """A table of jobs, most of which end within their limits: others look like another unit."""
 
     def line() -> str:
+        """Return the line of a job."""
         submit = g.when()
         start = submit + g.random.randrange(9999)
         times = [str(submit), f"{submit}.5", f"2026-01-{g.random.randint(1, 28):02} 12:00:00"]
@@ -257,6 +261,7 @@ def sacct_json(g: Grammar) -> str:
     """What `sacct --json` prints."""
 
     def job() -> dict[str, Any]:
+        """Return the object of a job."""
         submit = g.when()
         start = submit + g.random.randrange(9999)
         end = start + g.random.randrange(9999)
@@ -350,6 +355,7 @@ def outages(g: Grammar) -> str:
     """Outages, or maintenance windows."""
 
     def line() -> str:
+        """Return the line of an outage."""
         begin = g.when()
         end = str(begin + g.random.randrange(1, 10**5))
         first = str(begin)
@@ -365,6 +371,7 @@ def events(g: Grammar) -> str:
     """What `sacctmgr show event` prints."""
 
     def line() -> str:
+        """Return the line of an event."""
         begin = g.when()
         fields = [
             g.text("Node"),
