@@ -228,28 +228,14 @@ class Forecaster:
         }
         for i, recorded_waits in recorded.items():
             samples[i] = recorded_waits
-        if self.learner is not None and len(past.moment) and not is_installed():
-            notes.append(
-                "without scikit-learn, nothing is learned from recorded waits: "
-                'pip install "bfenv[site]"'
-            )
-        elif self.learner is not None and len(past.moment):
-            rows = [
-                self.learner.features(Request(job, *request), time)
-                for job, request in zip(
-                    asked.tolist(), requests[[SIZE, ESTIMATE, USER, SUBMIT]].T.tolist(), strict=True
+        if self.learner is not None and len(past.moment):
+            if is_installed():
+                samples = self._mixed(self.learner, samples, waited, asked, requests, past, start)
+            else:
+                notes.append(
+                    "without scikit-learn, nothing is learned from recorded waits: "
+                    'pip install "bfenv[site]"'
                 )
-            ]
-            samples = mixed(
-                samples,
-                waited,
-                np.array(rows),
-                past,
-                start,
-                time,
-                self.learner,
-                self.learner.points(len(knowledge.start), self.moments),
-            )
         if held.any():
             held_jobs = ", ".join(str(job) for job in asked[held].tolist())
             notes.append(
@@ -284,6 +270,26 @@ class Forecaster:
             count,
             tuple(notes),
         )
+
+    def _mixed(
+        self,
+        learner: Learner,
+        samples: np.ndarray,
+        waited: np.ndarray,
+        asked: np.ndarray,
+        requests: np.ndarray,
+        past: pf.PastForecasts,
+        start: np.ndarray,
+    ) -> np.ndarray:
+        """Mix samples with what is learned from recorded waits; shapes as in `mixed`."""
+        rows = [
+            learner.features(Request(job, *request), self.known.time)
+            for job, request in zip(
+                asked.tolist(), requests[[SIZE, ESTIMATE, USER, SUBMIT]].T.tolist(), strict=True
+            )
+        ]
+        points = learner.points(len(self.known.start), self.moments)
+        return mixed(samples, waited, np.array(rows), past, start, self.known.time, learner, points)
 
     def _held(self, samples: np.ndarray, waited: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Tell which jobs wait although the policy would have started them, (a,) bool.

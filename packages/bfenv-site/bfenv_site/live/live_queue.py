@@ -28,6 +28,7 @@ from bfenv_site.forecasts.forecast import FUTURES, Asked, Forecaster, joined
 from bfenv_site.forecasts.known import UNLIMITED, what_is_known
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.nodes import (
+    Node,
     on_nodes,
     partition_names,
     read_sinfo,
@@ -90,16 +91,7 @@ def forecaster_of_queue(
     trace = None if history is None else load_workload(history)
     nodes = [] if sinfo is None else read_sinfo(sinfo)
     up = [node for node in nodes if node.is_up]
-    if sinfo is not None:
-        processors = sum(node.size for node in up)
-        if not processors:
-            fault = "no node takes jobs" if nodes else "no node in it"
-            raise BfenvError(f"{sinfo}: {fault}")
-    elif processors is None:
-        if trace is None:
-            raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
-        processors = trace.processors
-    check_integer("processors", processors, 1, LARGEST)
+    processors = _processors(sinfo, nodes, processors, trace)
     snapshot, notes = _at(without_old_reasons(snapshot, nodes), at, squeue)
     entries, without_room = on_nodes(snapshot.entries, nodes, processors)
     entries.sort(key=slurms_order)
@@ -108,56 +100,25 @@ def forecaster_of_queue(
         f"left out, because of {reason}: {counted(count, 'job')}"
         for reason, count in sorted(Counter(entry.reason for entry in left_out).items())
     ]
+    if policy is None:
+        policy = PLANNER if sinfo is None else "slurm"
+    competitor = find_competitor(policy)
     used = sum(entry.size for entry in entries if entry.runs)
     if used > processors:
         excess = f"running jobs use {used:,} processors of a machine that has {processors:,}"
         if sinfo is None:
             raise BfenvError(f"{squeue}: {excess}")
         notes.append(excess)
-    partitions = {
-        frozenset(node.name for node in up if partition in node.partitions)
-        for partition in partition_names(up)
-    }
-    has_partitions = len(partitions) > 1
-    in_queue = sorted({part for entry in entries for part in entry.partition.split(",")} - {""})
-    if sinfo is None and len(in_queue) > 1:
-        notes.append(
-            f"without --sinfo, the nodes of partitions are not known ({listed(in_queue)}): jobs "
-            "run on any processors"
-        )
-    if policy is None:
-        policy = PLANNER if sinfo is None else "slurm"
-    competitor = find_competitor(policy)
-    if has_partitions and not knows_partitions(competitor):
-        notes.append(f"{competitor.name} ignores partitions: in its futures, jobs run on any node")
-    if without_limit := sum(entry.limit == 0 for entry in entries):
-        notes.append(
-            f"without a known limit, so the longest is assumed: {counted(without_limit, 'job')}"
-        )
-    if endless := sum(entry.limit == UNLIMITED for entry in entries):
-        notes.append(f"without a limit, so they never end in the plan: {counted(endless, 'job')}")
+    notes += _assumptions(entries, up, competitor, has_nodes=sinfo is not None)
 
     past = _past(trace, users, snapshot.time)
     now = snapshot.time - past.origin
+    outages, outage_notes = _outages(maintenance, past, now, processors)
+    notes += outage_notes
     requests, start = _requests(entries, snapshot.time, past)
     order = np.argsort(np.append(past.requests[SUBMIT], requests[SUBMIT]), kind="stable")
     number = np.argsort(order)[past.requests.shape[1] :].tolist()  # of each entry
     live = dict(zip(number, entries, strict=True))
-    windows = () if maintenance is None else windows_of(maintenance, past.zone)
-    outages = tuple(
-        Outage(
-            max(begin - past.origin, now + 1),
-            end - past.origin,
-            min(size or processors, processors),
-        )
-        for begin, end, size in windows
-        if end - past.origin > now + 1
-    )
-    if count := len(windows) - len(outages):
-        notes.append(f"left out, because already over: {counted(count, 'maintenance window')}")
-    outages, cut = united_outages(outages, processors)
-    if cut:
-        notes.append(f"{counted(cut, 'maintenance window')} would take {MORE_THAN_ALL}")
     all_requests = np.concatenate([past.requests, requests], axis=1)[:, order]
     cluster = cluster_at(
         now,
@@ -191,6 +152,81 @@ def forecaster_of_queue(
         notes=tuple(notes),
         left_out={entry.name: entry.reason for entry in left_out},
     )
+
+
+def _processors(
+    sinfo: str | os.PathLike[str] | None,
+    nodes: Sequence[Node],
+    processors: int | None,
+    trace: Trace | None,
+) -> int:
+    """Return the size of the machine: that of its nodes, the given one, or that of its log."""
+    if sinfo is not None:
+        processors = sum(node.size for node in nodes if node.is_up)
+        if not processors:
+            fault = "no node takes jobs" if nodes else "no node in it"
+            raise BfenvError(f"{sinfo}: {fault}")
+    elif processors is None:
+        if trace is None:
+            raise BfenvError("how large is the machine? Give the file of sinfo, or its processors")
+        processors = trace.processors
+    return check_integer("processors", processors, 1, LARGEST)
+
+
+def _assumptions(
+    entries: Sequence[Entry], up: Sequence[Node], competitor: Competitor, has_nodes: bool
+) -> list[str]:
+    """Return a note for each thing that the forecasts assume of jobs and partitions.
+
+    * `up`: the nodes that take jobs; `has_nodes` says whether they are known.
+    """
+    notes = []
+    in_queue = sorted({part for entry in entries for part in entry.partition.split(",")} - {""})
+    if not has_nodes and len(in_queue) > 1:
+        notes.append(
+            f"without --sinfo, the nodes of partitions are not known ({listed(in_queue)}): jobs "
+            "run on any processors"
+        )
+    partitions = {
+        frozenset(node.name for node in up if partition in node.partitions)
+        for partition in partition_names(up)
+    }
+    if len(partitions) > 1 and not knows_partitions(competitor):
+        notes.append(f"{competitor.name} ignores partitions: in its futures, jobs run on any node")
+    if without_limit := sum(entry.limit == 0 for entry in entries):
+        notes.append(
+            f"without a known limit, so the longest is assumed: {counted(without_limit, 'job')}"
+        )
+    if endless := sum(entry.limit == UNLIMITED for entry in entries):
+        notes.append(f"without a limit, so they never end in the plan: {counted(endless, 'job')}")
+    return notes
+
+
+def _outages(
+    maintenance: str | os.PathLike[str] | None, past: "Past", now: int, processors: int
+) -> tuple[tuple[Outage, ...], list[str]]:
+    """Return the outages to come, in seconds of the past's log, and notes on windows left out.
+
+    * `maintenance`: a file of windows, see `windows_of`; None for none.
+    * `now`: in seconds of the log.
+    """
+    windows = () if maintenance is None else windows_of(maintenance, past.zone)
+    outages = tuple(
+        Outage(
+            max(begin - past.origin, now + 1),
+            end - past.origin,
+            min(size or processors, processors),
+        )
+        for begin, end, size in windows
+        if end - past.origin > now + 1
+    )
+    notes = []
+    if count := len(windows) - len(outages):
+        notes.append(f"left out, because already over: {counted(count, 'maintenance window')}")
+    outages, cut = united_outages(outages, processors)
+    if cut:
+        notes.append(f"{counted(cut, 'maintenance window')} would take {MORE_THAN_ALL}")
+    return outages, notes
 
 
 def _at(
