@@ -18,7 +18,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.rendering import render
-from bfenv.envs.reward import Info
+from bfenv.envs.reward import OVERDUE, Info
 
 
 class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
@@ -98,12 +98,15 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
       jobs have requested start times), and E is its longest wait, at least an hour. The rewards add
       up to minus the root of the penalized slowdown, by which boards rank: -1 for EASY.
     * "penalized_product": the same without the root.
+    * "penalized_shaped": the same, plus {overdue} x (wait / E - 1/2)^2 for each job that waits now
+      and has waited for more than half of E. A job gets this charge back when it starts, so the
+      rewards add up as those of "penalized_product".
     * "log_ratio": log(sum of bounded slowdowns / EASY's), where a job to come has 1. The rewards
       add up to minus this: 0 for EASY.
     * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.
     * "wait": the sum of waits in seconds, divided by the number of jobs.
 
-    The first three contain EASY's score, which depends on runtimes that are not known yet.
+    The first four contain EASY's score, which depends on runtimes that are not known yet.
 
     You can also give a function `reward(before, after) -> float` of two
     `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the
@@ -313,6 +316,7 @@ if BackfillEnv.__doc__:  # python -OO has none
         users=_table(ft.USERS),
         others=_table((*ft.PRIORITY, *ft.REQUESTED_START)),
         version=ft.VERSION,
+        overdue=OVERDUE,
         cluster=_table(ft.CLUSTER + ft.PASS),
         cluster_length=len(ft.CLUSTER),
         profile=textwrap.fill(", ".join(map(str, ft.AHEAD[1:].tolist())), 94).replace(

@@ -22,7 +22,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.events import unknown_jobs
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import Code
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
 from bfenv.envs.episode import open_episode, step
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE, observation_space
@@ -168,7 +168,9 @@ class EnvBatch:
         cluster, truth = at.cluster_of(self._state, i), at.truth_of(self._state, self._tables, i)
         jobs = at.jobs_of(self._state, self._tables, i)
         machine = cluster, jobs, truth
-        self._reference_totals[i] = self.reference.totals(window, self._run_easy.call, *machine)
+        reference = self.reference.totals(window, self._run_easy.call, *machine)
+        self._reference_totals[i] = reference
+        self._state.sums[i, at.USUAL_WAIT] = max(reference.longest_wait, LEAST_WAIT)
         warm_up(*machine, trace, window, self._run_easy.call)
         open_episode(self._state, self._tables, self.rules, i, window)
         self._run_kernel(i, NO_ACTION, buffers)
@@ -375,4 +377,5 @@ def charge_unstarted(
         slowdown=state.sums[i, at.BOUNDED_SLOWDOWN] + slowdown.sum(),
         longest=max(float(state.sums[i, at.LONGEST_WAIT]), float(wait.max())),
         submitted=float(last - first),
+        overdue=0.0,
     )

@@ -66,12 +66,15 @@ SUMS = (
     LAST_SLOWDOWN,
     LAST_LONGEST,
     LAST_SUBMITTED,
+    LAST_OVERDUE,
     BEFORE_NOW,
     BEFORE_WAIT,
     BEFORE_SLOWDOWN,
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
-) = range(15)
+    BEFORE_OVERDUE,
+    USUAL_WAIT,  # seconds: EASY's longest wait, at least an hour
+) = range(18)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
@@ -177,11 +180,13 @@ class StepTotals(NamedTuple):
     before_slowdown: Value
     before_longest: Value
     before_submitted: Value
+    before_overdue: Value
     now: Value  # seconds
     wait: Value  # seconds
     slowdown: Value  # bounded slowdowns
     longest: Value  # seconds, wait
     submitted: Value  # jobs of the episode
+    overdue: Value  # see `bfenv.envs.reward.Totals`
     unstarted: Value  # jobs of the episode
     steps: Value  # actions in the episode
     illegal_actions: Value  # among them

@@ -24,6 +24,7 @@ from bfenv.knowledge.user_history import learn_jobs
 
 OPENED = -1  # STEPS of an environment that has not gone to its first decision yet
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
+OVERDUE_FROM = 0.5  # share of USUAL_WAIT after which a waiting job counts as overdue
 
 
 def open_episode(
@@ -88,7 +89,7 @@ def _begin_episode(state: BatchState, cluster: Cluster, jobs: Jobs, i: int) -> N
     counters[at.HEAD] = -1
     for column in (at.STEPS, at.ILLEGAL, at.LAST_ILLEGAL, at.FORCED, at.OUTSIDE, at.LEGAL_STARTS):
         counters[column] = 0
-    state.sums[i] = 0.0
+    state.sums[i, : at.USUAL_WAIT] = 0.0
     for job in waiting(cluster):
         state.sums[i, at.BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
     state.mask[i] = 0
@@ -122,6 +123,7 @@ def _act(
     sums[at.BEFORE_SLOWDOWN] = sums[at.LAST_SLOWDOWN]
     sums[at.BEFORE_LONGEST] = sums[at.LAST_LONGEST]
     sums[at.BEFORE_SUBMITTED] = sums[at.LAST_SUBMITTED]
+    sums[at.BEFORE_OVERDUE] = sums[at.LAST_OVERDUE]
     if illegal or action == window:
         counters[at.LEGAL_STARTS] = 0
         return
@@ -245,12 +247,16 @@ def _write_totals(
     """
     counters, sums = state.counters[i], state.sums[i]
     wait, slowdown, longest = sums[at.WAIT], sums[at.SHOWN_SLOWDOWN], sums[at.LONGEST_WAIT]
+    overdue = 0.0
     for job in waiting(cluster):
         if counters[at.FIRST] <= job < counters[at.LAST]:
             waited = now(cluster) - jobs.submit[job]
             wait += waited
             slowdown += bounded_slowdown(waited, jobs.estimate[job], rules.tau)
             longest = max(longest, waited)
+            excess = waited / sums[at.USUAL_WAIT] - OVERDUE_FROM
+            if excess > 0:
+                overdue += excess * excess
     if counters[at.UNSTARTED] == 0:
         slowdown = sums[at.BOUNDED_SLOWDOWN]
     submitted = min(cluster.state[NEXT_JOB], counters[at.LAST]) - counters[at.FIRST]
@@ -260,17 +266,20 @@ def _write_totals(
         sums[at.LAST_SLOWDOWN] = slowdown
         sums[at.LAST_LONGEST] = longest
         sums[at.LAST_SUBMITTED] = submitted
+        sums[at.LAST_OVERDUE] = overdue
     totals = at.StepTotals(
         before_now=sums[at.BEFORE_NOW],
         before_wait=sums[at.BEFORE_WAIT],
         before_slowdown=sums[at.BEFORE_SLOWDOWN],
         before_longest=sums[at.BEFORE_LONGEST],
         before_submitted=sums[at.BEFORE_SUBMITTED],
+        before_overdue=sums[at.BEFORE_OVERDUE],
         now=float(now(cluster)),
         wait=wait,
         slowdown=slowdown,
         longest=float(longest),
         submitted=float(submitted),
+        overdue=overdue,
         unstarted=float(counters[at.UNSTARTED]),
         steps=float(counters[at.STEPS]),
         illegal_actions=float(counters[at.ILLEGAL]),

@@ -15,6 +15,7 @@ from bfenv.core.schedule import penalized
 from bfenv.envs.batch_state import INFOS, StepBuffers, StepTotals
 
 Number = Any  # a float, or (N,) float64 in the rewards of this module
+OVERDUE = 0.1  # charge in `penalized_shaped` for an overdue of 1
 
 
 class Totals(NamedTuple):
@@ -22,7 +23,8 @@ class Totals(NamedTuple):
 
     A waiting job counts with its wait so far. Until a job has ended, its estimate stands in for its
     runtime, so no reward tells a runtime early. When the last job of the episode has started, the
-    jobs that still run are settled, too: each counts with its runtime.
+    jobs that still run are settled, too: each counts with its runtime. E is EASY's longest wait, at
+    least an hour.
     """
 
     now: Number  # seconds
@@ -31,6 +33,7 @@ class Totals(NamedTuple):
     wait: Number  # seconds
     bounded_slowdown: Number  # sum
     longest_wait: Number  # seconds
+    overdue: Number  # sum of max(0, wait / E - 1/2) ** 2 over the jobs that wait now
     reference_slowdown: Number  # sum over the episode under EASY
     reference_longest_wait: Number  # seconds, under EASY
 
@@ -94,6 +97,16 @@ def penalized_product(before: Totals, after: Totals) -> Number:
     return _penalized(before) - _penalized(after)
 
 
+def penalized_shaped(before: Totals, after: Totals) -> Number:
+    """Return `penalized_product`, and minus the growth of OVERDUE x `Totals.overdue`.
+
+    A job is charged as it grows old and gets the charge back when it starts, so a learner need not
+    look far ahead to see what a long wait costs. No job waits at the end, so the rewards add up as
+    those of `penalized_product` (potential-based shaping: Ng, Harada and Russell, 1999).
+    """
+    return penalized_product(before, after) + OVERDUE * (before.overdue - after.overdue)
+
+
 def _penalized(totals: Totals) -> Number:
     ratio = totals.bounded_slowdown / totals.reference_slowdown
     return penalized(ratio, totals.longest_wait, totals.reference_longest_wait)
@@ -102,6 +115,7 @@ def _penalized(totals: Totals) -> Number:
 REWARDS = {
     "penalized": root_of_penalized,
     "penalized_product": penalized_product,
+    "penalized_shaped": penalized_shaped,
     "log_ratio": log_ratio,
     "bounded_slowdown": bounded_slowdown,
     "wait": wait,
@@ -231,8 +245,12 @@ def metrics_of(totals: StepTotals, jobs: int, reference: list[float]) -> Info:
 
 def reward_arguments(totals: StepTotals, jobs: Any, reference: Any) -> tuple[Totals, Totals]:
     """Return what a reward compares: the totals at the last decision, and now."""
-    before_now, before_wait, before_slowdown, before_longest, before_submitted = totals[:5]
-    now, wait, slowdown, longest, submitted = totals[5:10]
+    before_now, before_wait, before_slowdown, before_longest, *rest = totals[:6]
+    before_submitted, before_overdue = rest
+    now, wait, slowdown, longest, submitted, overdue = totals[6:12]
     before = before_now, jobs, before_submitted, before_wait, before_slowdown, before_longest
     after = now, jobs, submitted, wait, slowdown, longest
-    return Totals._make((*before, *reference)), Totals._make((*after, *reference))
+    return (
+        Totals._make((*before, before_overdue, *reference)),
+        Totals._make((*after, overdue, *reference)),
+    )

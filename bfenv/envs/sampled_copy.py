@@ -12,10 +12,10 @@ from bfenv.core.cluster import LAST_JOB, now, waiting
 from bfenv.core.errors import BfenvError
 from bfenv.core.events import new_cluster, renew_ends
 from bfenv.core.jobs import Trace
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.episode import learn_users
+from bfenv.envs.episode import OVERDUE_FROM, learn_users
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.warm_up import Reference
 from bfenv.knowledge.runtime_sampler import ended_jobs, sample_future
@@ -117,3 +117,6 @@ def _renew_state(batch: EnvBatch, trace: Trace, window: EpisodeWindow) -> None:
     sums[at.LAST_NOW], sums[at.LAST_SUBMITTED] = now(cluster), len(job)
     sums[at.LAST_WAIT], sums[at.LAST_SLOWDOWN] = wait.sum(), shown_slowdown.sum()
     sums[at.LAST_LONGEST] = wait.max()
+    sums[at.USUAL_WAIT] = max(batch._reference_totals[0, 1], LEAST_WAIT)
+    excess = wait[~has_started] / sums[at.USUAL_WAIT] - OVERDUE_FROM
+    sums[at.LAST_OVERDUE] = (np.maximum(0.0, excess) ** 2).sum()

@@ -124,8 +124,8 @@ class EnvSettings(TypedDict, total=False):
         str | Reward,
         Setting(
             "penalized",
-            'this, "penalized_product", "log_ratio", "bounded_slowdown", "wait" or your own, see '
-            "Rewards.",
+            'this, "penalized_product", "penalized_shaped", "log_ratio", "bounded_slowdown", '
+            '"wait" or your own, see Rewards.',
         ),
     ]
     tau: Annotated[

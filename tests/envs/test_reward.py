@@ -49,7 +49,7 @@ def test_log_ratio():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("reward", ["penalized", "penalized_product"])
+@pytest.mark.parametrize("reward", ["penalized", "penalized_product", "penalized_shaped"])
 @pytest.mark.parametrize("policy", ["easy", "easy-saf"])
 def test_penalized(policy, reward):
     """The rewards add up to minus the penalized slowdown, or by default to minus its root."""
@@ -64,9 +64,28 @@ def test_penalized(policy, reward):
         usual = max(metrics["reference_longest_wait"], 3600)
         excess = max(1, metrics["longest_wait"] / usual)
         longer += excess > 1
-        total = ratio * excess if reward == "penalized_product" else math.sqrt(ratio * excess)
+        total = math.sqrt(ratio * excess) if reward == "penalized" else ratio * excess
         assert sum(rewards) == pytest.approx(-total, abs=1e-9)
     assert longer == 0 if policy == "easy" else longer > 0
+
+
+def test_shaped():
+    """A job is charged while it is overdue, and gets the charge back when it starts."""
+    #  One processor, three jobs of 2 h. EASY's longest wait is 4 h, so a job is overdue after 2 h.
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [7_200] * 3, 1)
+    rewards = {}
+    for reward in ("penalized_product", "penalized_shaped"):
+        env = whole(trace, reward=reward)
+        env.reset(seed=0)
+        rewards[reward] = [env.step(0)[1] for _ in range(3)]
+    shaping = [
+        shaped - plain
+        for shaped, plain in zip(
+            rewards["penalized_shaped"], rewards["penalized_product"], strict=True
+        )
+    ]
+    charge = 0.1 * (4 / 4 - 0.5) ** 2  # job 2, after 4 h
+    assert shaping == pytest.approx([0, -charge, charge], abs=1e-12)
 
 
 def ended_count(before, after, ended):

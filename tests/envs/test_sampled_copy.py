@@ -165,6 +165,23 @@ def test_metrics():
     assert slowdown.sum() == pytest.approx(before - rewards * len(jobs), rel=1e-9)
 
 
+def test_overdue():
+    """A copy begins with the charges of the jobs that wait, and gives them back as they start."""
+    totals = {}
+    for reward in ("penalized_shaped", "penalized_product"):
+        copied = sampled_copy(opened(crowd(), 40, reward=reward), 4)
+        jobs, usual = copied.trace.jobs, max(3_600, copied.batch._reference_totals[0, 1])
+        overdue = [
+            max(0, (int(copied.cluster.state[0]) - jobs.submit[job]) / usual - 0.5) ** 2
+            for job in waiting(copied.cluster).tolist()
+            if job in copied.episode_jobs
+        ]
+        totals[reward] = sum(step[3] for step in play(copied))
+    assert sum(overdue) > 0
+    charges = totals["penalized_shaped"] - totals["penalized_product"]
+    assert charges == pytest.approx(0.1 * sum(overdue), rel=1e-9)
+
+
 def test_copies_of_copies():
     """A copy of a copy knows what has ended in that, and a reset plays the same jobs again."""
     copied = sampled_copy(opened(crowd()), 0)
