@@ -112,7 +112,8 @@ def _new_machine(
     requests: np.ndarray, runtime: np.ndarray, processors: int
 ) -> tuple[Cluster, ev.Truth]:
     """Return a machine to which jobs are submitted that are known already."""
-    most = min(len(runtime), 2 * processors)  # twice, because outages come without notice
+    # Jobs, outages that come without notice, and those that end when others begin
+    most = min(len(runtime), 3 * processors)
     read_only = requests.view(), runtime.view()
     for values in read_only:
         values.flags.writeable = False

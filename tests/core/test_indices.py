@@ -10,6 +10,7 @@ import bfenv
 from bfenv.baselines.registry import FAMILIES
 from bfenv.core import detour
 from bfenv.core.cluster import QUEUE_END, start
+from bfenv.core.jobs import Outage
 from bfenv.core.outages import new_machine, outages_of
 from bfenv.core.policy import Policy, new_memory
 from bfenv.envs.backfill import BackfillEnv
@@ -68,6 +69,14 @@ def check_indices(policy, data, factor, seed):
 def test_policies(name, data, factor, seed):
     """Every policy, on traces with many ties, keeps within its arrays."""
     check_indices(bfenv.policies()[name], data, factor, seed)
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name.endswith("-guarded")])
+def test_outages_in_a_row(name):
+    """A guard has room for a job, and for an outage that ends when the next one begins."""
+    outages = Outage(1, 2, 1), Outage(2, 3, 1)
+    trace = bfenv.make_trace([0, 0], [1, 1], [2, 1], 1, user=[0, 0], outages=outages)
+    assert run(bfenv.policies()[name], trace, 0).tolist() == [5, 1]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
