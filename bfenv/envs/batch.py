@@ -22,7 +22,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.events import unknown_jobs
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import Code
-from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode import open_episode, step
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE, observation_space
@@ -37,7 +37,7 @@ from bfenv.envs.reward import (
 )
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
-from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
+from bfenv.envs.warm_up import Reference, warm_up
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 MOST_THREADS = 256
@@ -91,8 +91,8 @@ class EnvBatch:
         )
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
-        self._reference_totals = np.full((count, len(ReferenceTotals._fields)), np.nan)
         self._set_views()
+        self._reference_totals[:] = np.nan
         self.generators: list[np.random.Generator | None] = [None] * count  # sample episodes
         self.seeds: list[int | None] = [None] * count  # of the generators
         self.most_steps = values["max_episode_steps"]
@@ -115,6 +115,7 @@ class EnvBatch:
             "totals",
             "_columns",
             "_compared",
+            "_reference_totals",
             "_parts",
             "_pool",
             "detached",
@@ -168,9 +169,7 @@ class EnvBatch:
         cluster, truth = at.cluster_of(self._state, i), at.truth_of(self._state, self._tables, i)
         jobs = at.jobs_of(self._state, self._tables, i)
         machine = cluster, jobs, truth
-        reference = self.reference.totals(window, self._run_easy.call, *machine)
-        self._reference_totals[i] = reference
-        self._state.sums[i, at.USUAL_WAIT] = max(reference.longest_wait, LEAST_WAIT)
+        self._reference_totals[i] = self.reference.totals(window, self._run_easy.call, *machine)
         warm_up(*machine, trace, window, self._run_easy.call)
         open_episode(self._state, self._tables, self.rules, i, window)
         self._run_kernel(i, NO_ACTION, buffers)
@@ -316,6 +315,7 @@ class EnvBatch:
 
     def _set_views(self) -> None:
         """Make views of the totals, which are always of the last step or reset."""
+        self._reference_totals = self._state.sums[:, at.REFERENCE_SLOWDOWN :]
         self.totals = at.StepTotals(*self._totals)
         self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)

@@ -54,7 +54,8 @@ COUNTERS = (
     AGE_LIMIT,  # UserHistory.age_limit
     COUNTED_FREE,  # UserHistory.free
 ) = range(16)
-# Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
+# Columns of BatchState.sums. The first four are over the jobs of the episode that have started. The
+# last two are set before an episode begins, and all others are 0 when it does.
 SUMS = (
     WAIT,  # seconds
     BOUNDED_SLOWDOWN,  # from true runtimes
@@ -73,8 +74,9 @@ SUMS = (
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
     BEFORE_OVERDUE,
-    USUAL_WAIT,  # seconds: EASY's longest wait, at least an hour
-) = range(18)
+    REFERENCE_SLOWDOWN,  # ReferenceTotals
+    REFERENCE_WAIT,
+) = range(19)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
@@ -176,16 +178,16 @@ class StepTotals(NamedTuple):
     """
 
     before_now: Value  # seconds, at the last action
-    before_wait: Value  # seconds, then; 0 at the first, so its reward covers all that came before
+    before_submitted: Value  # jobs of the episode, then
+    before_wait: Value  # seconds; 0 at the first, so its reward covers all that came before
     before_slowdown: Value
     before_longest: Value
-    before_submitted: Value
     before_overdue: Value
     now: Value  # seconds
+    submitted: Value  # jobs of the episode
     wait: Value  # seconds
     slowdown: Value  # bounded slowdowns
     longest: Value  # seconds, wait
-    submitted: Value  # jobs of the episode
     overdue: Value  # see `bfenv.envs.reward.Totals`
     unstarted: Value  # jobs of the episode
     steps: Value  # actions in the episode

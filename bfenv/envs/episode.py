@@ -13,7 +13,7 @@ from bfenv.core.cluster import NEXT_JOB, Cluster, finished, may_start, now, star
 from bfenv.core.events import Truth, advance, commit_starts
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
 from bfenv.envs.batch_state import BatchState, EnvRules, StepBuffers, TraceTables
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.legal_actions import may_any_start, write_mask
@@ -24,7 +24,7 @@ from bfenv.knowledge.user_history import learn_jobs
 
 OPENED = -1  # STEPS of an environment that has not gone to its first decision yet
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
-OVERDUE_FROM = 0.5  # share of USUAL_WAIT after which a waiting job counts as overdue
+OVERDUE_FROM = 0.5  # share of EASY's longest wait after which a waiting job is overdue
 
 
 def open_episode(
@@ -89,7 +89,7 @@ def _begin_episode(state: BatchState, cluster: Cluster, jobs: Jobs, i: int) -> N
     counters[at.HEAD] = -1
     for column in (at.STEPS, at.ILLEGAL, at.LAST_ILLEGAL, at.FORCED, at.OUTSIDE, at.LEGAL_STARTS):
         counters[column] = 0
-    state.sums[i, : at.USUAL_WAIT] = 0.0
+    state.sums[i, : at.REFERENCE_SLOWDOWN] = 0.0
     for job in waiting(cluster):
         state.sums[i, at.BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
     state.mask[i] = 0
@@ -247,15 +247,15 @@ def _write_totals(
     """
     counters, sums = state.counters[i], state.sums[i]
     wait, slowdown, longest = sums[at.WAIT], sums[at.SHOWN_SLOWDOWN], sums[at.LONGEST_WAIT]
-    overdue = 0.0
+    overdue, usual = 0.0, max(sums[at.REFERENCE_WAIT], float(LEAST_WAIT))
     for job in waiting(cluster):
         if counters[at.FIRST] <= job < counters[at.LAST]:
             waited = now(cluster) - jobs.submit[job]
             wait += waited
             slowdown += bounded_slowdown(waited, jobs.estimate[job], rules.tau)
             longest = max(longest, waited)
-            excess = waited / sums[at.USUAL_WAIT] - OVERDUE_FROM
-            if excess > 0:
+            if waited > OVERDUE_FROM * usual:
+                excess = waited / usual - OVERDUE_FROM
                 overdue += excess * excess
     if counters[at.UNSTARTED] == 0:
         slowdown = sums[at.BOUNDED_SLOWDOWN]
@@ -269,16 +269,16 @@ def _write_totals(
         sums[at.LAST_OVERDUE] = overdue
     totals = at.StepTotals(
         before_now=sums[at.BEFORE_NOW],
+        before_submitted=sums[at.BEFORE_SUBMITTED],
         before_wait=sums[at.BEFORE_WAIT],
         before_slowdown=sums[at.BEFORE_SLOWDOWN],
         before_longest=sums[at.BEFORE_LONGEST],
-        before_submitted=sums[at.BEFORE_SUBMITTED],
         before_overdue=sums[at.BEFORE_OVERDUE],
         now=float(now(cluster)),
+        submitted=float(submitted),
         wait=wait,
         slowdown=slowdown,
         longest=float(longest),
-        submitted=float(submitted),
         overdue=overdue,
         unstarted=float(counters[at.UNSTARTED]),
         steps=float(counters[at.STEPS]),

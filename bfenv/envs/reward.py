@@ -98,11 +98,11 @@ def penalized_product(before: Totals, after: Totals) -> Number:
 
 
 def penalized_shaped(before: Totals, after: Totals) -> Number:
-    """Return `penalized_product`, and minus the growth of OVERDUE x `Totals.overdue`.
+    """Return `penalized_product` minus the growth of OVERDUE x `Totals.overdue`.
 
-    A job is charged as it grows old and gets the charge back when it starts, so a learner need not
-    look far ahead to see what a long wait costs. No job waits at the end, so the rewards add up as
-    those of `penalized_product` (potential-based shaping: Ng, Harada and Russell, 1999).
+    A job is charged while it waits for long, and gets the charge back when it starts. So a learner
+    need not look far ahead to see what a long wait costs. No job waits at the end, so the rewards
+    add up as those of `penalized_product` (potential-based shaping: Ng, Harada and Russell, 1999).
     """
     return penalized_product(before, after) + OVERDUE * (before.overdue - after.overdue)
 
@@ -245,12 +245,8 @@ def metrics_of(totals: StepTotals, jobs: int, reference: list[float]) -> Info:
 
 def reward_arguments(totals: StepTotals, jobs: Any, reference: Any) -> tuple[Totals, Totals]:
     """Return what a reward compares: the totals at the last decision, and now."""
-    before_now, before_wait, before_slowdown, before_longest, *rest = totals[:6]
-    before_submitted, before_overdue = rest
-    now, wait, slowdown, longest, submitted, overdue = totals[6:12]
-    before = before_now, jobs, before_submitted, before_wait, before_slowdown, before_longest
-    after = now, jobs, submitted, wait, slowdown, longest
+    (before_now, *before), (now, *after) = totals[:6], totals[6:12]
     return (
-        Totals._make((*before, before_overdue, *reference)),
-        Totals._make((*after, overdue, *reference)),
+        Totals._make((before_now, jobs, *before, *reference)),
+        Totals._make((now, jobs, *after, *reference)),
     )

@@ -76,14 +76,15 @@ def _copied_batch(batch: EnvBatch, future: Trace, queue: np.ndarray) -> EnvBatch
     copied.reference = Reference(source, batch.rules.tau)
     copied._placeholders = [batch._placeholders[opened.k]]
     copied.windows[0], copied.job_counts[0] = window, window.last - window.first
-    machine = new_cluster(future)
-    copied._reference_totals[0] = copied.reference.totals(window, batch._run_easy.call, *machine)
     groups = 1 + int(copied._tables.group.max())
     copied._state = at.new_state([future], groups, 1, batch.window, batch.rules)
     for target, values in zip(copied._state, batch._state, strict=True):
         target[...] = values[tuple(map(slice, target.shape))]  # without the jobs to come
     copied._state.known[:, :, -1] = batch._state.known[:, :, -1]  # placeholders
     copied._set_kernel_arguments()
+    copied._set_views()
+    machine = new_cluster(future)
+    copied._reference_totals[0] = copied.reference.totals(window, batch._run_easy.call, *machine)
     _renew_state(copied, future, window)
     return copied
 
@@ -117,6 +118,6 @@ def _renew_state(batch: EnvBatch, trace: Trace, window: EpisodeWindow) -> None:
     sums[at.LAST_NOW], sums[at.LAST_SUBMITTED] = now(cluster), len(job)
     sums[at.LAST_WAIT], sums[at.LAST_SLOWDOWN] = wait.sum(), shown_slowdown.sum()
     sums[at.LAST_LONGEST] = wait.max()
-    sums[at.USUAL_WAIT] = max(batch._reference_totals[0, 1], LEAST_WAIT)
-    excess = wait[~has_started] / sums[at.USUAL_WAIT] - OVERDUE_FROM
-    sums[at.LAST_OVERDUE] = (np.maximum(0.0, excess) ** 2).sum()
+    usual = max(sums[at.REFERENCE_WAIT], LEAST_WAIT)
+    overdue = np.maximum(0.0, wait[~has_started] / usual - OVERDUE_FROM) ** 2
+    sums[at.LAST_OVERDUE] = overdue.sum()

@@ -33,11 +33,11 @@ def measured(suite, policy):
 
 
 def each(policies):
-    """Mark for `make thorough` what takes half a minute to compile: agents and a few policies."""
+    """Mark agents and guarded orders, which take half a minute to compile, for `make thorough`."""
     marks = {
         name: [pytest.mark.thorough]
         for name in policies
-        if name.startswith("agent:") or name.endswith("-guarded") or name == "multiqueue"
+        if name.startswith("agent:") or name.endswith("-guarded")
     }
     return [pytest.param(name, marks=marks.get(name, [])) for name in policies]
 

@@ -111,8 +111,8 @@ def test_training():
 @pytest.mark.parametrize("policy", ["fcfs", "easy"])
 def test_replay_lublin(policy):
     """A policy driven through `step` makes the schedule of `simulate`."""
-    trace = bfenv.load_workload("lublin")[:1000]
-    env = whole(trace, window=1000)
+    trace = bfenv.load_workload("lublin")[:2000]
+    env = whole(trace, window=2000)
     play(env, PolicyAgent(policy, env))
     assert np.array_equal(env.cluster.start, bfenv.simulate(trace, policy).start)
 

@@ -24,9 +24,8 @@ from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
-FIRST = {policy.decide.__module__: policy.name for policy in reversed(POLICIES)}  # of each module
-SLOW = {"cons-rs", "multiqueue"}  # to examine them takes longer than to compile them
-EXAMINED = set(FIRST.values()) - SLOW  # without the profile "thorough"
+FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
+SLOW = {"cons-rs", "multiqueue"}  # their examination takes longer than their compilation
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -44,7 +43,7 @@ def engine():
             policy,
             id=policy.name,
             marks=[
-                *([] if policy.name in EXAMINED else [pytest.mark.thorough]),
+                *([] if policy is FIRST[policy.decide.__module__] else [pytest.mark.thorough]),
                 *([pytest.mark.compiled] if policy.name in SLOW else []),
             ],
         )
