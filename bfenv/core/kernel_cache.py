@@ -95,7 +95,7 @@ class KernelCache(caching._Cache):
         finally:
             if lock is not None:
                 lock.release()
-                with suppress(OSError):  # where another process has opened it, it may have to stay
+                with suppress(OSError):  # another process may have opened it
                     os.unlink(lock.lock_file)
 
     def failure(self, sig: Any, codegen: Any) -> str | None:

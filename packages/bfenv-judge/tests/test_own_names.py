@@ -101,8 +101,10 @@ def clairvoyant(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [*IMITATIONS, *UNICODE, "easy"])
 def test_forged_boards(clairvoyant, tmp_path, monkeypatch, name):
-    """A row under such a name, with a schedule that is kept and a hash of code that nobody has, is
-    wrong when it is verified, and no report shows it."""
+    """A forged row under such a name fails verification, and no report shows it.
+
+    The row has a schedule, and the hash of unknown code.
+    """
     monkeypatch.setattr("bfenv_judge.verify.find_suite", lambda name: TINY)
     board = shutil.copytree(clairvoyant, tmp_path / "board")
     (path,) = (board / "rows").glob("easy_*.json")

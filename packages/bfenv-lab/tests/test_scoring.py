@@ -1,4 +1,4 @@
-"""Scores of networks: those of the policy that a network equals, and of unseen jobs only."""
+"""A network has the scores of the policy that it equals, and is scored on unseen jobs only."""
 
 import numpy as np
 import pytest
@@ -71,9 +71,9 @@ def test_same_as_policy():
 
 @pytest.mark.thorough
 def test_shipped_scores():
-    """The scores on the card of the network are those that it has."""
+    """The card of the network has the scores that are measured now."""
     agent = load_network("network")
-    log("KTH-SP2-1996-2.1-cln")  # skips where it is not at hand
+    log("KTH-SP2-1996-2.1-cln")  # without this log, the test is skipped
     (own,) = score_network(agent, ["KTH-SP2-1996-2.1-cln"], [None], shakes=5)
     (kept,) = (
         score

@@ -63,7 +63,7 @@ def test_run(run, tmp_path, monkeypatch):
 
 
 def test_refused(run, tmp_path, monkeypatch):
-    """What is no agent, would run code, or cannot be drawn, is named."""
+    """The error names a name without an agent, a file that would run code, or a missing library."""
     messages = {"model.zip": "opening a saved model runs code", "nobody": "unknown agent 'nobody'"}
     messages["agent:formula"] = "pip install 'bfenv[video]'"
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)

@@ -38,7 +38,7 @@ LAYOUT: dict[str, tuple[int, tuple[int, ...]]] = {
     "pi/dense_3/kernel": (11452, (8, 1)),
 }
 FLOAT32 = 1  # in DataType
-LARGEST = 2**20  # bytes of a file; those of the four networks have 12 kB at most
+LARGEST = 2**20  # bytes of a file; the files of the four networks have at most 12 kB
 MAGIC = 0xDB4775248B80FB57  # ends a table of LevelDB
 FOOTER, TRAILER = 48, 5  # bytes of a table's end, and of a block's: compression and checksum
 VARINT, BYTES, FIXED32 = 0, 2, 5  # wire types of protocol buffers

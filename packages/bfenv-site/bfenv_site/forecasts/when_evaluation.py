@@ -231,9 +231,9 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
 def share_inside(quantiles: np.ndarray, wait: float, share: float) -> float:
     """Return how far a wait lies in a central interval: 1 inside, 0 outside.
 
-    A wait that equals the quantiles of several levels, such as 0 s or a point that stands for all
-    levels, may be at any level between those beside them. It counts with the part of these levels
-    that belongs to the interval. This is the expectation of a randomised rank, for every way alike.
+    Several quantiles may be equal, such as several of 0 s. A wait that equals them could have any
+    level between the quantiles beside them. It counts with the share of these levels that lies in
+    the interval, which is the expectation of a randomised rank.
 
     Args:
         quantiles: (7,) at SCORED, ascending.

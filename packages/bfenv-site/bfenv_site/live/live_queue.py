@@ -296,7 +296,8 @@ def _past(trace: Trace | None, users: str | os.PathLike[str] | None, time: int) 
 def _requests(entries: Sequence[Entry], time: int, past: Past) -> tuple[np.ndarray, np.ndarray]:
     """Return requests and starts of jobs, in seconds of the past's log; -1 where a job waits.
 
-    A policy takes jobs by submit time, so those of the waiting jobs are dealt out in Slurm's order.
+    Policies order jobs by submit time. So the waiting jobs get each other's submit times, in the
+    order in which Slurm would start them.
 
     * `entries`: sorted by `slurms_order`.
     * `time`: now, in seconds since 1970.

@@ -53,9 +53,10 @@ def read_dependency(text: str, task: str = "") -> Dependency:
 def waited_for(runs: Sequence[Run]) -> tuple[np.ndarray, int]:
     """Return the run that each waits for, (n,) int64 places; -1 for none.
 
-    It is the last to end of those that a job waits for, or, if one condition suffices, that of the
-    first condition to hold. An array counts with all of its tasks. The end of a job counts, however
-    it ended. Also return how many runs have a condition that is not followed.
+    If a job waits for several others, this is the one that ends last. If one condition is enough,
+    it is the one whose condition holds first. An array has ended when all of its tasks have. It
+    does not matter how a job ended. Also return how many runs have a condition that is not
+    followed.
 
     * `runs`: by submit time.
     """

@@ -54,6 +54,7 @@ def conf(tmp_path):
 
 
 def test_nodes_partitions_and_priorities_are_read(conf):
+    """Nodes, partitions, the scheduler and weights of priorities are read."""
     site = read_conf(conf(CONF))
     assert site.sizes.tolist() == [16, 16, 16, 16, 16, 64]
     cpu, everything = site.partitions
@@ -169,6 +170,7 @@ def test_what_cannot_be_read_is_refused_by_name(conf, text, message):
 
 
 def test_what_is_not_modelled_is_named_once(conf):
+    """One warning names every setting that is not modelled."""
     text = (
         "NodeName=n[1-2] CPUs=2 Weight=5\n"
         "PartitionName=p Nodes=ALL MaxTime=1-0 MaxNodes=UNLIMITED\n"
@@ -261,6 +263,7 @@ def test_down_nodes_in_another_state_take_jobs(conf):
 
 
 def test_no_job_starts_in_a_partition_that_is_down(conf):
+    """A job of a partition that is down is an error that names the partition."""
     path = conf(f"{NODES}{PARTITION}PartitionName=shut Nodes=n1 State=DOWN")
     records = np.full((1, 18), -1.0)
     records[0, PARTITION_FIELD] = 1
