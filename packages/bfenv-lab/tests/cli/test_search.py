@@ -5,6 +5,8 @@ import shlex
 
 import pytest
 
+pytestmark = pytest.mark.compiled  # searches simulate many schedules
+
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
 SMALL = ("--population", 4, "--shakes", 1, "--cases", 1, "--load", "own", "--slice-jobs", 100)
 

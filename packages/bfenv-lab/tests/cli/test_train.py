@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.compiled  # searches simulate many schedules
+
 SMALL = (
     "-w lublin:jobs=600,procs=32 --load 0.9 --population 4 --generations 2 --options guard=1.5"
 ).split()

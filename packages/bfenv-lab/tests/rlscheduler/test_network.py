@@ -12,6 +12,8 @@ from bfenv_lab.rlscheduler import network as rl
 from bfenv_lab.rlscheduler.simulator import VISIBLE
 from tests.conftest import log
 
+pytestmark = pytest.mark.compiled  # networks look at many jobs
+
 NETWORKS = ("lublin256", "sdsc_sp2", "hpc2n", "Lublin256new")
 
 

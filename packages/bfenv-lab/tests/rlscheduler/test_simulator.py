@@ -15,6 +15,8 @@ from bfenv_lab.rlscheduler import simulator as rl
 from lab_helpers import rlscheduler_oracle as slow
 from tests.conftest import log, small_traces
 
+pytestmark = pytest.mark.compiled  # networks look at many jobs
+
 # Zhang et al. 2020, Tables 5 and 6, on Lublin-1, SDSC-SP2, HPC2N and Lublin-2
 PRINTED = {
     ("fcfs", "theirs"): (235.82, 1595.12, 127.38, 247.61),

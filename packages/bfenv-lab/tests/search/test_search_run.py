@@ -20,6 +20,8 @@ from bfenv_lab.search.search_run import (
 from bfenv_lab.search.search_settings import SearchSettings
 from lab_helpers.toy import best_slowdown, toy_trace, write_toy
 
+pytestmark = pytest.mark.compiled  # searches simulate many schedules
+
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
 SMALL = SearchSettings(
     (MODEL,), loads=(None,), slice_jobs=150, shakes=2, population=6, cases=2, seed=3

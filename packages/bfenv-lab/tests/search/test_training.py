@@ -17,6 +17,8 @@ from bfenv_lab.search.objective import WAIT_MARGIN, Score
 from bfenv_lab.search.search_run import rank
 from bfenv_lab.search.training import train, training_settings
 
+pytestmark = pytest.mark.compiled  # searches simulate many schedules
+
 pytest.importorskip("cma")
 
 WORKLOAD = "lublin:jobs=600,procs=32"
