@@ -18,6 +18,8 @@ import bfenv
 from bfenv.baselines import registry
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.compiled  # by many pages
+
 HEADING = re.compile(r"^(Args|Returns|Yields|Raises|Examples|Notes):\n", re.M)
 ENTRY = re.compile(r"^    ([^\s:(]+(?:, [^\s:(]+)*)(?: \((.+?)\))?:", re.M)
 FIELD = r"^    {}: .*  # \S"  # a comment behind a field describes it, see docs/site/generate.py
