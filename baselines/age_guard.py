@@ -112,7 +112,7 @@ def _new_machine(
     requests: np.ndarray, runtime: np.ndarray, processors: int
 ) -> tuple[Cluster, ev.Truth]:
     """Return a machine to which jobs are submitted that are known already."""
-    # Jobs, outages that begin without notice, and outages that end at that instant
+    # Up to `processors` each: jobs, outages without notice, and those that end as these begin
     most = min(len(runtime), 3 * processors)
     read_only = requests.view(), runtime.view()
     for values in read_only:

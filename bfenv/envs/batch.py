@@ -314,7 +314,7 @@ class EnvBatch:
         return infos_of(buffers, self._state.mask)
 
     def _set_views(self) -> None:
-        """Make views of the totals, which are always of the last step or reset."""
+        """Make views of the totals of the last step or reset, and of the reference's."""
         self._reference_totals = self._state.sums[:, at.REFERENCE_SLOWDOWN :]
         self.totals = at.StepTotals(*self._totals)
         self._columns = list(self._totals.T)

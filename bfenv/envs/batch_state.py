@@ -55,7 +55,7 @@ COUNTERS = (
     COUNTED_FREE,  # UserHistory.free
 ) = range(16)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started. The
-# last two are set before an episode begins, and all others are 0 when it does.
+# last two are set before an episode begins, which resets all others.
 SUMS = (
     WAIT,  # seconds
     BOUNDED_SLOWDOWN,  # from true runtimes
@@ -74,8 +74,8 @@ SUMS = (
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
     BEFORE_OVERDUE,
-    REFERENCE_SLOWDOWN,  # ReferenceTotals
-    REFERENCE_WAIT,
+    REFERENCE_SLOWDOWN,  # sum of bounded slowdowns under EASY, see ReferenceTotals
+    REFERENCE_WAIT,  # seconds: longest wait under EASY
 ) = range(19)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
@@ -94,7 +94,7 @@ class BatchState(NamedTuple):
     | per_run | (N, RUN_ROWS, m) | int64 | columns of Cluster by running job | `start`, `advance` |
     | heap | (N, HEAP_ROWS, h) | int64 | events to come: the true ends | `start`, `advance` |
     | counters | (N, COUNTERS) | int64 | integers of the episode | `episode` |
-    | sums | (N, SUMS) | float64 | sums over the episode's jobs | `episode` |
+    | sums | (N, SUMS) | float64 | sums over the episode's jobs, and EASY's | `episode`, batch.py |
     | slots | (N, window) | int64 | the job in each slot; -1 for none | `write_slots` |
     | mask | (N, window + 1) | int8 | 1 for a legal action | `write_mask` |
     | slot_requests | (N, SLOT_REQUESTS, window) | int64 | requests of these jobs | `write_slots` |
@@ -178,8 +178,8 @@ class StepTotals(NamedTuple):
     """
 
     before_now: Value  # seconds, at the last action
-    before_submitted: Value  # jobs of the episode, then
-    before_wait: Value  # seconds; 0 at the first, so its reward covers all that came before
+    before_submitted: Value  # jobs of the episode, at the last action
+    before_wait: Value  # seconds; 0 at the first action, so its reward covers all before it
     before_slowdown: Value
     before_longest: Value
     before_overdue: Value

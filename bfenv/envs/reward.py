@@ -100,9 +100,10 @@ def penalized_product(before: Totals, after: Totals) -> Number:
 def penalized_shaped(before: Totals, after: Totals) -> Number:
     """Return `penalized_product` minus the growth of OVERDUE x `Totals.overdue`.
 
-    A job is charged while it waits for long, and gets the charge back when it starts. So a learner
-    need not look far ahead to see what a long wait costs. No job waits at the end, so the rewards
-    add up as those of `penalized_product` (potential-based shaping: Ng, Harada and Russell, 1999).
+    A job that has waited for more than half of EASY's longest wait is charged until it starts, and
+    then gets the charge back. So a learner need not look far ahead to see what a long wait costs.
+    No job waits at the end, so the rewards add up as those of `penalized_product` (potential-based
+    shaping: Ng, Harada and Russell, 1999).
     """
     return penalized_product(before, after) + OVERDUE * (before.overdue - after.overdue)
 

@@ -18,7 +18,7 @@ import bfenv
 from bfenv.baselines import registry
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.compiled  # by many pages
+pytestmark = pytest.mark.compiled  # the examples simulate
 
 HEADING = re.compile(r"^(Args|Returns|Yields|Raises|Examples|Notes):\n", re.M)
 ENTRY = re.compile(r"^    ([^\s:(]+(?:, [^\s:(]+)*)(?: \((.+?)\))?:", re.M)

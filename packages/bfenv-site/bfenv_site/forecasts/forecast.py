@@ -242,7 +242,8 @@ class Forecaster:
                 f"held by something that the policy does not know, as processors are free: job "
                 f"{held_jobs}; the forecast is that of recorded waits as long as this"
             )
-            for i, recorded_waits in recorded.items():  # the share that may never start stays
+            # Samples in which the job never starts stay as they are.
+            for i, recorded_waits in recorded.items():
                 samples[i] = np.where(
                     recorded_waits == recorded_waits[-1],
                     recorded_waits,
@@ -305,9 +306,9 @@ class Forecaster:
     def _recorded_waits(self, waited: int, count: int) -> np.ndarray:
         """Return how much longer jobs have waited that waited as long, (count,) ascending.
 
-        The last part of the samples is longer than twice the longest wait, because a held job may
-        wait without an end. If too few jobs have waited as long, multiples of the wait so far are
-        added.
+        The last samples are a day more than twice the longest of these waits, because a held job
+        may never start. If fewer than FEWEST_HELD jobs have waited as long, multiples of the wait
+        so far are added.
         """
         start = self.known.start
         wait = (start - self.known.requests[SUBMIT, : len(start)])[start >= 0]

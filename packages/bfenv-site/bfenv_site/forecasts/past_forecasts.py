@@ -66,7 +66,7 @@ def past_moments(jobs: int, moments: int) -> np.ndarray:
 
 
 def stride_of(jobs: int, moments: int) -> int:
-    """Return how many jobs lie between two moments of `past_moments`, a power of two."""
+    """Return how many jobs apart the moments of `past_moments` are, a power of two."""
     return 1 << max(0, math.floor(math.log2(max(1, jobs / (2 * moments)))))
 
 

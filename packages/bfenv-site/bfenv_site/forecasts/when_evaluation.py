@@ -231,9 +231,10 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
 def share_inside(quantiles: np.ndarray, wait: float, share: float) -> float:
     """Return how far a wait lies in a central interval: 1 inside, 0 outside.
 
-    Several quantiles may be equal, such as several of 0 s. A wait that equals them could have any
-    level between the quantiles beside them. It counts with the share of these levels that lies in
-    the interval, which is the expectation of a randomised rank.
+    Several quantiles may be equal, for example 0 s. The level of a wait that equals them could be
+    anywhere between the levels of the next lower and the next higher quantile. The wait counts with
+    the share of these levels that lies in the interval, which is the expectation of a randomised
+    rank.
 
     Args:
         quantiles: (7,) at SCORED, ascending.

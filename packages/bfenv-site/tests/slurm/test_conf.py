@@ -263,7 +263,7 @@ def test_down_nodes_in_another_state_take_jobs(conf):
 
 
 def test_no_job_starts_in_a_partition_that_is_down(conf):
-    """A job of a partition that is down is an error that names the partition."""
+    """A job in a partition that is down raises an error that names the partition."""
     path = conf(f"{NODES}{PARTITION}PartitionName=shut Nodes=n1 State=DOWN")
     records = np.full((1, 18), -1.0)
     records[0, PARTITION_FIELD] = 1

@@ -205,7 +205,7 @@ def test_the_policy_of_a_site_cannot_act_pass_by_pass(policy):
 
 
 def test_the_scheduler_knows_nothing_of_jobs_to_come(policy):
-    """Jobs to come have the default partition and no other column."""
+    """For jobs to come, the partition is the default, and every other column is -1."""
     trace = bfenv.make_trace([0, 5, 10, 15], [1] * 4, [3] * 4, 8, user=[0, 1, 0, 1])
     trace = with_columns(trace, [1, 0, 1, 0], -1, ("thin", "fat"))
     site, parameters = (policy.bind.keywords[name] for name in ("site", "settings"))
