@@ -71,10 +71,11 @@ def step(state: Any, tables: Any, rules: Any, first: int, actions: Any, buffers:
             action = actions[i - first]
             _act(batch_state, batch_rules, cluster, jobs, truth, i, action)
         _run_on(batch_state, batch_tables, batch_rules, cluster, jobs, truth, i)
-        if opened:  # the sums start at 0, so the first reward covers all that came before
-            batch_state.sums[i, at.LAST_NOW] = now(cluster)
         observe(batch_state, batch_tables, batch_rules, cluster, jobs, i, outputs)
-        _write_totals(batch_state, batch_rules, cluster, jobs, i, outputs)
+        write_totals(batch_state, batch_rules, cluster, jobs, i, outputs)
+        if opened:  # the first reward covers all that came before
+            for column in range(at.LAST_WAIT, at.BEFORE_NOW):
+                batch_state.sums[i, column] = 0.0
 
 
 @kernel
@@ -233,7 +234,7 @@ def _learn_of_pass(
 
 
 @kernel
-def _write_totals(
+def write_totals(
     state: BatchState,
     rules: EnvRules,
     cluster: Cluster,
@@ -260,13 +261,12 @@ def _write_totals(
     if counters[at.UNSTARTED] == 0:
         slowdown = sums[at.BOUNDED_SLOWDOWN]
     submitted = min(cluster.state[NEXT_JOB], counters[at.LAST]) - counters[at.FIRST]
-    if counters[at.STEPS] > 0:
-        sums[at.LAST_NOW] = now(cluster)
-        sums[at.LAST_WAIT] = wait
-        sums[at.LAST_SLOWDOWN] = slowdown
-        sums[at.LAST_LONGEST] = longest
-        sums[at.LAST_SUBMITTED] = submitted
-        sums[at.LAST_OVERDUE] = overdue
+    sums[at.LAST_NOW] = now(cluster)
+    sums[at.LAST_WAIT] = wait
+    sums[at.LAST_SLOWDOWN] = slowdown
+    sums[at.LAST_LONGEST] = longest
+    sums[at.LAST_SUBMITTED] = submitted
+    sums[at.LAST_OVERDUE] = overdue
     totals = at.StepTotals(
         before_now=sums[at.BEFORE_NOW],
         before_submitted=sums[at.BEFORE_SUBMITTED],

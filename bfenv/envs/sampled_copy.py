@@ -12,10 +12,10 @@ from bfenv.core.cluster import LAST_JOB, now, waiting
 from bfenv.core.errors import BfenvError
 from bfenv.core.events import new_cluster, renew_ends
 from bfenv.core.jobs import Trace
-from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.episode import OVERDUE_FROM, learn_users
+from bfenv.envs.episode import learn_users, write_totals
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.warm_up import Reference
 from bfenv.knowledge.runtime_sampler import ended_jobs, sample_future
@@ -115,9 +115,4 @@ def _renew_state(batch: EnvBatch, trace: Trace, window: EpisodeWindow) -> None:
     sums[at.BOUNDED_SLOWDOWN] = slowdown[has_started].sum()
     sums[at.SHOWN_SLOWDOWN] = shown_slowdown[has_started].sum()
     sums[at.LONGEST_WAIT] = wait[has_started].max(initial=0)
-    sums[at.LAST_NOW], sums[at.LAST_SUBMITTED] = now(cluster), len(job)
-    sums[at.LAST_WAIT], sums[at.LAST_SLOWDOWN] = wait.sum(), shown_slowdown.sum()
-    sums[at.LAST_LONGEST] = wait.max()
-    usual = max(sums[at.REFERENCE_WAIT], LEAST_WAIT)
-    overdue = np.maximum(0.0, wait[~has_started] / usual - OVERDUE_FROM) ** 2
-    sums[at.LAST_OVERDUE] = overdue.sum()
+    write_totals(state, batch.rules, cluster, jobs, 0, batch.new_buffers())
