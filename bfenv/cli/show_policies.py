@@ -281,6 +281,7 @@ def calibration(rows: Sequence[Row], format: Format) -> None:
     )
     headings = [heading.replace(" ", "\n", 1) for heading in CALIBRATION]
     (cells,) = calibration_lines(simulated, logs).values()
-    show.table(
-        headings, cells, format, numbers=len(headings) - 1, whole_names=1, note=VERDICTS_MEANING
+    note = (
+        f"Only the closest policy is judged: the others need not repeat the log. {VERDICTS_MEANING}"
     )
+    show.table(headings, cells, format, numbers=len(headings) - 1, whole_names=1, note=note)

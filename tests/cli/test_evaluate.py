@@ -220,3 +220,14 @@ def test_nothing_but_the_log(run, tmp_path, monkeypatch):
     status, out, err = run("evaluate", "-w", log, "-p", "idle_scheduler:idle")
     assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting forever" in err
     assert "logged, as it ran" in out and "division" not in out and "repeats" not in out
+
+
+def test_verdict(run, tmp_path):
+    """One policy is judged by how it repeats the log, and the note says that it is the closest."""
+    log = write_site(tmp_path / "site.swf", jobs=60)
+    status, out, _ = run("evaluate", "-w", log, "-p", "easy", "-p", "fcfs", "-p", "los")
+    verdicts = [
+        line for line in out.splitlines() if line.rstrip().endswith(("good", "fair", "poor"))
+    ]
+    assert status == 0 and len(verdicts) == 1
+    assert "Only the closest policy is judged" in out

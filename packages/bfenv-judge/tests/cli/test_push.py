@@ -63,7 +63,7 @@ def test_run(run, tmp_path, monkeypatch):
 
 
 def test_refused(run, tmp_path, monkeypatch):
-    """Unknown agents, files that would run code, and a missing library are refused, and named."""
+    """An unknown agent, a file that would run code and a missing library are refused by name."""
     messages = {"model.zip": "opening a saved model runs code", "nobody": "unknown agent 'nobody'"}
     messages["agent:formula"] = "pip install 'bfenv[video]'"
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)

@@ -41,7 +41,7 @@ def _reader(kind: str, description: str, *left_out: str) -> Callable[..., Trace]
     """Return the reader of a kind of log, with the options of `sacct` except some."""
 
     def read(path: str | os.PathLike[str], **options: Any) -> Trace:
-        """Read a log; its options are those of the signature."""
+        """Read a log, with the options that the signature lists."""
         return read_log(path, kind, **options)
 
     signature = inspect.signature(sacct)

@@ -409,7 +409,7 @@ def _row_groups(file: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
 def _shared(column: Any, seen: dict[str, str]) -> list[Any]:
     """Return the values of a column of Arrow; equal names are one object if names repeat.
 
-    * `seen`: the names so far, to which those of the column are added.
+    * `seen`: the names so far. The names of the column are added.
     """
     import pyarrow as arrow
 

@@ -229,13 +229,13 @@ def with_maintenance(trace: Trace, path: str) -> Changed:
     notes = [f"outage {text}" for text in outage_texts(trace, outages)]
     united, cut = united_outages({*trace.outages, *outages}, trace.processors)
     if set(united) == set(united_outages(trace.outages, trace.processors)[0]):
-        notes.append("the new outages lie within those of the log, so nothing changes")
+        notes.append("the log already has outages at all times of the new ones, so nothing changes")
     elif any(
         outage.begin < logged_outage.end and logged_outage.begin < outage.end
         for outage in outages
         for logged_outage in trace.outages
     ):
-        notes.append("outages that overlap those of the log are united with them")
+        notes.append("new outages that overlap outages of the log are merged with them")
     if cut:
         notes.append("outages that take more than the machine has count for the whole machine")
     return Changed(replace(trace, outages=united), tuple(notes))

@@ -235,7 +235,7 @@ def backfill(cluster, jobs, memory, count):
 @kernel
 def plan_all(cluster, jobs, memory):
     """Make one pass with a cycle of the backfill in it that plans all jobs, into `planned`."""
-    follow(memory.nodes, cluster, jobs)  # also jobs of which nobody says where they run
+    follow(memory.nodes, cluster, jobs)  # gives nodes to running jobs whose nodes are unknown
     memory.cycles[1] = True
     for job in waiting(cluster):
         memory.planned[job] = FOREVER

@@ -25,7 +25,7 @@ def command(request):
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_encodings(swf, encoding):
-    """Where the output's encoding lacks the minus sign, a hyphen stands for it."""
+    """If the output's encoding has no minus sign, a hyphen is printed instead."""
     words = ["-m", "bfenv", "report", "whatif", str(swf), "--processors=+4", "--processors=-0%"]
     environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
     done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
@@ -35,14 +35,14 @@ def test_encodings(swf, encoding):
 
 
 def test_closed_output(swf, tmp_path):
-    """The page is there even if nobody reads the table, as in `| head -1`."""
+    """The page is written even if the reader of the table stops early, as `| head -1` does."""
     check_closed_output(["report", "whatif", str(swf)], tmp_path / "page.html")
 
 
 @pytest.mark.parametrize("command", ["report whatif", "report"])
 @pytest.mark.parametrize("option", ["-w", "--workload"])
 def test_workload_is_an_argument(run, command, option):
-    """A workload that is given as an option is told that it is an argument."""
+    """If you give the workload as an option, the error says that it is an argument."""
     check_workload_is_an_argument(run, command, option)
 
 

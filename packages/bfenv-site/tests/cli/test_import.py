@@ -60,7 +60,7 @@ def test_import(command):
 
 
 def test_options(command):
-    """The options are those of the readers."""
+    """The command has the options of the readers, and passes them on."""
     command("dump.txt -o a.swf --processors 8 --longest 1d --overrun extend --eligible")
     assert bfenv.read_swf("a.swf").jobs.estimate.tolist() == [100, 86_400]
     assert "NNodes" in command("dump.txt -o b.swf --processors 8 --resource nodes")[2]
@@ -186,7 +186,7 @@ def test_users(command):
 
 
 def test_local_times(command):
-    """Local times are told to be read as UTC, unless there are none or the zone is given."""
+    """A note says that local times were read as UTC, unless there are none or you give the zone."""
     local = re.sub("17672[0-9]{5}", "2026-01-01T12:00:00", PARTITIONS).replace(
         "12:00:00|C", "12:30|C"
     )
