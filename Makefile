@@ -15,8 +15,8 @@ LAB := --editable packages/bfenv-lab
 .PHONY: demo train test compiled test-site test-judge test-lab test-together test-all thorough sample quick oldest clients lint bounds coverage \
 	docs links pictures wheel clean
 
-demo: .venv/core  ## six policies on 2,000 jobs, compared in a table
-	$(BIN)/bfenv evaluate --workload lublin:jobs=2000,load=0.9 \
+demo: .venv/core  ## six policies on 1,500 jobs, compared in a table
+	$(BIN)/bfenv evaluate --workload lublin:jobs=1500,load=0.9 \
 		-p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
 train: .venv/agents  ## train a network for two minutes, and compare it with policies on unseen jobs

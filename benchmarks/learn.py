@@ -32,7 +32,6 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.envs.sb3 import BackfillVecEnv
-from bfenv.envs.settings import LOADS, MODEL, SEEDS
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.evaluation.agent_scores import BEST_ORDER
 from bfenv.train_sb3 import Args, make_model
@@ -52,7 +51,7 @@ LEARNERS = (*PLAIN, RECIPE, EVOLUTION)
 USUAL = ("MaskablePPO-256", RECIPE, EVOLUTION)  # what the command trains if nothing is named
 LINES = ("random", "easy", BEST_ORDER)  # of the picture
 CLOSE = 1.1  # factor between two lines of the picture whose labels would overlap
-GENERATIONS = 24  # of evolution
+GENERATIONS = 24  # of evolution, half of what `bfenv train` has
 RESAMPLES = 2000  # of a bootstrap
 
 
@@ -61,7 +60,7 @@ class Point(NamedTuple):
 
     learner: str
     seed: int
-    steps: int  # actions, or episodes of evolution
+    steps: int  # actions, or simulated slices of evolution
     episode: int
     measure: float  # penalized slowdown
     slowdown: float  # mean bounded slowdown over EASY's
@@ -174,19 +173,19 @@ def _train(
 
 
 def _evolve(seed: int, workload: str | None, episodes: int) -> list[Point]:
-    """Find a score by evolution; return its score at the end."""
+    """Find an order by evolution; return its score at the end."""
     from bfenv_lab.search.training import train, training_settings
 
     if workload is None:
-        workloads = tuple(f"{MODEL},seed={number}" for number in SEEDS["train"])
-        settings = training_settings(workloads, LOADS, seed=seed)
+        settings = training_settings(seed=seed)
     else:
         settings = training_settings((workload,), (None,), seed=seed)
     with TemporaryDirectory() as folder:
         path = train(settings, Path(folder) / "run", generations=GENERATIONS)
         policy = find_policy(f"agent:{path}")
     outcome = follow(BackfillVectorEnv(episodes, workload, split="test"), EVOLUTION, policy)
-    return _points(outcome, EVOLUTION, seed, GENERATIONS * settings.population)
+    slices = GENERATIONS * settings.population * settings.cases * len(settings.workloads)
+    return _points(outcome, EVOLUTION, seed, slices)
 
 
 def _points(outcome: Outcome, learner: str, seed: int, steps: int) -> list[Point]:
@@ -332,8 +331,8 @@ def draw_curves(points: Sequence[Point], path: Path) -> None:
                 lines.append((median[0], learner))
             continue
         low, high = ([float(edge(values)) for values in means] for edge in (np.min, np.max))
-        if len(steps) == 1:  # evolution, whose episodes are no steps
-            label = f"{learner} ({steps[0]:,} episodes)"
+        if len(steps) == 1:  # evolution, whose slices are no steps
+            label = f"{learner} ({steps[0]:,} slices)"
             axes.axhline(median[0], label=label, color="C3", linewidth=1.5)
             continue
         (line,) = axes.plot(steps, median, marker="o", label=learner)

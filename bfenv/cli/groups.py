@@ -27,7 +27,7 @@ MENU = {
     "apply": Summary("Apply a queue order to a live Slurm.", "site"),
     "when": Summary("Predict when jobs will start.", "site"),
     "workloads": Summary("List workloads, or describe, download, import or simulate one."),
-    "train": Summary("Train an agent: evolve a score that orders EASY's queue.", "lab"),
+    "train": Summary("Train an agent: evolve an order of EASY's queue.", "lab"),
     "search": Summary("Search for a queue order that improves EASY.", "lab"),
     "record": Summary("Record episodes of a policy or an agent as a Minari data set."),
     "evolve-task": Summary("Write a task for OpenEvolve or a similar service.", "judge"),

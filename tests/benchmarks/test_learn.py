@@ -66,6 +66,16 @@ def test_training():
     assert untrained != trained
 
 
+@pytest.mark.together
+@pytest.mark.thorough
+def test_evolution():
+    """On unseen episodes, an evolved order is below the best known one."""
+    references = learn.reference_points(episodes=64)
+    (curve,) = learn.learning_points([learn.EVOLUTION], 1, 0, episodes=64)
+    order = [point.measure for point in references if point.learner == learn.BEST_ORDER]
+    assert np.log([point.measure for point in curve]).mean() < np.log(order).mean()
+
+
 @pytest.mark.thorough
 def test_learns():
     """After 131,072 steps, a library's network is below EASY, random actions and where it began."""

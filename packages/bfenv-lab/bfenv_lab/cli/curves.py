@@ -19,8 +19,9 @@ def curves(
 
     A curve shows the score of each generation's best candidate on validation, relative to EASY's.
     Trainings that differ only in their seed share a curve: the median, and a band from the
-    lowest to the highest score. Horizontal lines are the scores of easy-sjf and easy-saf on the
-    jobs of the first training. Without --out and --data, the points are printed as CSV.
+    lowest to the highest score. Horizontal lines are the scores of easy-sjf, easy-saf and
+    easy-saf-aged on the jobs of the first training. Without --out and --data, the points are
+    printed as CSV.
 
     \b
     Examples:

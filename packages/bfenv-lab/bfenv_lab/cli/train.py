@@ -21,13 +21,18 @@ def train(
         None, "WORKLOAD", "Workload to train on; repeat for several.", "--workload", "-w"
     ),
     load: list[str] | None = o.option(
-        None, "LOAD", "own, or an offered load; repeat for several.  [default: 0.7, 0.8, 0.9]"
+        None, "LOAD", "own, or an offered load; repeat for several.  [default: 0.9, 1, 1.1]"
     ),
-    generations: int = o.option(24, "N", "Number of generations.", min=1),
+    generations: int = o.option(48, "N", "Number of generations.", min=1),
     population: int = o.option(16, "N", "Candidates per generation.", min=4),
-    units: int = o.option(0, "N", "Hidden units of the score, at most 6; 0 is linear.", min=0),
-    options: str = o.option(
-        "guard={1.1:1.5}, reservations=0", "OPTIONS", "Other options of easy, see `bfenv search`."
+    order: str | None = o.option(
+        None, "FORMULA", "Order whose numbers are tuned, in place of the default."
+    ),
+    units: int = o.option(
+        0, "N", "Tune a network of N hidden units, at most 6, instead of a formula.", min=0
+    ),
+    options: str | None = o.option(
+        None, "OPTIONS", "Other options of easy, see `bfenv search`, in place of the default."
     ),
     seed: int = o.option(0, "N", "Random seed.", min=0),
     seeds: int | None = o.option(
@@ -37,17 +42,26 @@ def train(
     backend: o.BackendOption = "loky",
     scheduler: o.SchedulerOption = None,
 ) -> None:
-    """Train an agent: evolve a score that orders EASY's queue.
+    """Train an agent: evolve an order of EASY's queue.
 
-    CMA-ES tunes the 19 weights of a linear score, or the weights of a network with --units hidden
-    units. It simulates the complete training split of each workload, and all candidates of a
-    generation get the same jobs. The default workloads are six traces of the model lublin. The
-    result is FOLDER/agent.json, the best policy on the validation split. Score it with `bfenv
+    CMA-ES tunes the numbers of a formula: by default, small areas come first until a job has
+    waited for days. It also tunes which small jobs are backfilled as if they ran for less than
+    their estimates. With --units, it tunes the weights of a network instead.
+
+    All candidates of a generation are scored on the same slices of the training splits, by their
+    penalized slowdowns. The default workloads are the environment's. The result is
+    FOLDER/agent.json, the best policy on the training and validation splits. Score it with `bfenv
     evaluate --policy agent:FOLDER/agent.json`.
 
-    The progress bar shows the mean bounded slowdown and the longest wait on validation, both
-    divided by EASY's. Training prefers agents whose longest wait is at most 1.8 times EASY's. Run
-    the same command again to continue an interrupted training; the result is the same.
+    The progress bar shows the penalized slowdown on validation, and the mean bounded slowdown and
+    the longest wait divided by EASY's. Run the same command again to continue an interrupted
+    training; the result is the same.
+
+    \b
+    Default formula and options:
+      estimate * size ** 1.5 / (1 + (wait / 200000) ** 4) ** 2.5
+      reservations=8,
+      backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'
 
     To train a neural network, use stable-baselines3: `python -m bfenv.train_sb3 --help`.
 
@@ -58,13 +72,21 @@ def train(
       bfenv train curves runs --out curves.png
     """
     from bfenv_lab.cli.search import read_loads
-    from bfenv_lab.search.training import LOADS, WORKLOADS, training_settings
+    from bfenv_lab.search.training import (
+        LOADS,
+        OPTIONS,
+        ORDER,
+        WORKLOADS,
+        training_settings,
+    )
 
     if algo != "es":
         raise BfenvError(
             f"algo must be es, got {algo!r}; to train a network, use python -m bfenv.train_sb3"
         )
     o.check_output_folder(out)
+    if order is not None and units:
+        raise BfenvError("give either --order or --units: a network has no formula")
     if seeds is not None and out.exists():
         if any(not path.name.startswith("seed-") for path in out.iterdir()):
             raise BfenvError(f"{out} holds other things than seeds: choose another folder")
@@ -73,7 +95,8 @@ def train(
         settings = training_settings(
             tuple(workload or WORKLOADS),
             read_loads(load) if load else LOADS,
-            options=options,
+            order=ORDER if order is None else order,
+            options=OPTIONS if options is None else options,
             units=units,
             population=population,
             seed=number,
@@ -100,8 +123,11 @@ def _train(
         except KeyboardInterrupt:
             show.lines([f"{out}: the same command goes on from the last generation"], sys.stderr)
             raise
-    show.text(f"{agent}: on validation {_score(latest[-1].score)} of EASY's")
+    show.text(f"{agent}: on validation {_score(latest[-1].score)}, relative to EASY")
 
 
 def _score(score: "Score") -> str:
-    return f"slowdown {score.slowdown_ratio:.3f}, longest wait {score.wait_ratio:.2f}"
+    return (
+        f"penalized {score.penalized:.3f}, slowdown {score.slowdown_ratio:.3f}, "
+        f"longest wait {score.wait_ratio:.2f}"
+    )

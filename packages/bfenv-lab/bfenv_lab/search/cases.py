@@ -1,8 +1,9 @@
 """Cases: the jobs that candidates of a search are scored on.
 
-A case is a part of a workload at a load, with shaken submit times. Candidates are compared on small
-cases, slices of the training split; the best of them on large ones, the training and the validation
-splits as a whole. A search on the split "train" has no case with a job of the test split.
+A case is a part of a workload at a load, with shaken submit times. Candidates are compared on
+slices of the training split. The best of them are compared on the training and the validation
+splits as a whole, or on all slices of both if only the middle of a slice is measured, as of the
+environment's episodes. A search on the split "train" has no case with a job of the test split.
 """
 
 from functools import lru_cache
@@ -28,9 +29,10 @@ class Case(NamedTuple):
     split: str
     first_job: int  # of the split
     job_count: int
-    load: float | None  # None for the workload's own
+    load: float | None  # of the whole split; None for the workload's own
     shake_seconds: int  # by which a job may be submitted earlier or later
     seed: int  # of the shaking
+    edge_jobs: int = 0  # at either end, which run, but are not measured
 
     def trace(self) -> Trace:
         """Load the jobs."""
@@ -42,7 +44,7 @@ class CaseSet(NamedTuple):
 
     slices: dict[str, list[Case]]  # by workload, to compare candidates on
     validation: list[Case]  # on which each generation's best is scored
-    whole: list[Case]  # on which the last candidates are scored
+    final: list[Case]  # on which the last candidates are scored
 
     def draw(self, generator: np.random.Generator, count: int) -> list[Case]:
         """Draw `count` cases of each workload; candidates are compared on the same ones."""
@@ -57,14 +59,18 @@ class CaseSet(NamedTuple):
 def _load(case: Case) -> Trace:
     """Make the jobs of a case, each once; `load_workload` would give its seed to the workload."""
     return transformed(
-        load_workload(case.workload),
-        split=case.split,
+        _scaled(case.workload, case.split, case.load),
         first_job=case.first_job,
         job_count=case.job_count,
-        load=case.load,
         shake_seconds=case.shake_seconds,
         seed=case.seed,
     )
+
+
+@lru_cache(maxsize=64)
+def _scaled(workload: str, split: str, load: float | None) -> Trace:
+    """Scale a whole split, so that its slices differ in load as the episodes of a trace do."""
+    return transformed(load_workload(workload), split=split, load=load)
 
 
 def make_cases(
@@ -75,6 +81,7 @@ def make_cases(
     slice_jobs: int = 10_000,
     shakes: int = 4,
     shake_seconds: int = 5 * MINUTE,
+    edge_jobs: int = 0,
 ) -> CaseSet:
     """List the cases of workloads.
 
@@ -84,8 +91,12 @@ def make_cases(
     * `split`: "train" searches on the training split and selects on it and the validation split;
       "all" does both on all jobs.
     * `slice_jobs`: jobs of a slice, at most.
-    * `shakes`: how many shaken copies of each slice there are; the larger cases have half as many.
+    * `shakes`: how many shaken copies of each slice there are; the cases of the selection have half
+      as many.
     * `shake_seconds`: how much earlier or later a job of a case may be submitted.
+    * `edge_jobs`: jobs at the beginning and as many at the end of each slice that are not measured,
+      at most a quarter of the slice. If there are any, candidates are selected on slices; otherwise
+      on whole splits.
 
     Raises BfenvError if a workload is unknown, names a split or a load, or is given twice, or the
     split is not one to search on.
@@ -96,6 +107,10 @@ def make_cases(
         raise BfenvError("a search needs workloads, each given once")
     selected = ("all",) if split == "all" else ("train", "validation")
     cases = CaseSet({}, [], [])
+
+    def edge(count: int) -> int:
+        return min(edge_jobs, count // 4)
+
     for workload in workloads:
         options = parse_name(workload).options
         not_taken = ("split",) if split == "all" else ("split", "first_job", "job_count")
@@ -104,22 +119,28 @@ def make_cases(
                 hint = "" if option == "split" else ", unless the split is all"
                 raise BfenvError(f"{workload}: a search takes workloads without {option}{hint}")
         begin, end = split_range(load_workload(workload), split)
-        parts = max(1, round((end - begin) / slice_jobs))
-        bounds = [(end - begin) * i // parts for i in range(parts + 1)]
         cases.slices[workload] = [
-            Case(workload, split, first, last - first, load, shake_seconds, seed)
-            for first, last in pairwise(bounds)
+            Case(workload, split, first, count, load, shake_seconds, seed, edge(count))
+            for first, count in _parts(end - begin, slice_jobs)
             for load in loads
             for seed in range(shakes)
         ]
         for name in selected:
             begin, end = split_range(load_workload(workload), name)
-            wholes = [
-                Case(workload, name, 0, end - begin, load, shake_seconds, shakes + seed)
+            copies = [
+                Case(workload, name, first, count, load, shake_seconds, shakes + seed, edge(count))
+                for first, count in _parts(end - begin, slice_jobs if edge_jobs else end - begin)
                 for load in loads
                 for seed in range(max(1, shakes // 2))
             ]
-            cases.whole.extend(wholes)
+            cases.final.extend(copies)
             if name == selected[-1]:
-                cases.validation.extend(wholes)
+                cases.validation.extend(copies)
     return cases
+
+
+def _parts(count: int, part_jobs: int) -> list[tuple[int, int]]:
+    """Divide jobs evenly: return the first job and the number of jobs of each part."""
+    parts = max(1, round(count / part_jobs))
+    bounds = [count * i // parts for i in range(parts + 1)]
+    return [(first, last - first) for first, last in pairwise(bounds)]

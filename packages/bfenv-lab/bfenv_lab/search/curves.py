@@ -10,6 +10,7 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
+from bfenv.evaluation.agent_scores import BEST_ORDER
 from bfenv_lab.search.cases import make_cases
 from bfenv_lab.search.objective import combine, score_policies
 from bfenv_lab.search.search_run import JOURNAL
@@ -18,7 +19,7 @@ from bfenv_lab.search.search_settings import SearchSettings
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REFERENCES = ("easy-sjf", "easy-saf")
+REFERENCES = ("easy-sjf", "easy-saf", BEST_ORDER)
 
 
 class Point(NamedTuple):
@@ -29,6 +30,7 @@ class Point(NamedTuple):
     generation: int  # from 1
     ratio: float  # mean bounded slowdown over EASY's
     wait_ratio: float  # longest wait over EASY's
+    penalized: float  # penalized slowdown
 
 
 def read_curves(folder: Path) -> list[Point]:
@@ -47,8 +49,8 @@ def read_curves(folder: Path) -> list[Point]:
     for values, *entries in journals:
         label = ", ".join(f"{name}={values[name]}" for name in differing) or values["method"]
         for entry in entries:
-            _, ratio, wait_ratio = entry["validation"]
-            points.append(Point(label, values["seed"], entry["generation"] + 1, ratio, wait_ratio))
+            _, *ratios = entry["validation"]
+            points.append(Point(label, values["seed"], entry["generation"] + 1, *ratios))
     if not points:
         raise BfenvError(f"{folder}: no generation found; is it a folder of `bfenv train`?")
     return points
@@ -67,11 +69,12 @@ def reference_points(folder: Path, points: list[Point]) -> list[Point]:
         slice_jobs=settings["slice_jobs"],
         shakes=settings["shakes"],
         shake_seconds=settings["shake_seconds"],
+        edge_jobs=settings["edge_jobs"],
     ).validation
     scores = [combine(cases, outcomes) for outcomes in score_policies(REFERENCES, cases)]
     generations = [point.generation for point in points]
     return [
-        Point(name, 0, generation, score.slowdown_ratio, score.wait_ratio)
+        Point(name, 0, generation, *score[1:])
         for name, score in zip(REFERENCES, scores, strict=True)
         for generation in sorted({min(generations), max(generations)})
     ]
@@ -103,10 +106,14 @@ def _figure(points: list[Point]) -> "Figure":
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    panels = figure.subplots(2, 1, sharex=True)
-    texts = ("mean bounded slowdown / EASY's", "longest wait / EASY's")
-    for axes, column, text in zip(panels, ("ratio", "wait_ratio"), texts, strict=True):
+    figure = Figure(figsize=(8, 9), layout="constrained")
+    panels = figure.subplots(3, 1, sharex=True)
+    columns = {
+        "penalized": "penalized slowdown",
+        "ratio": "mean bounded slowdown / EASY's",
+        "wait_ratio": "longest wait / EASY's",
+    }
+    for axes, (column, text) in zip(panels, columns.items(), strict=True):
         for label in dict.fromkeys(point.label for point in points):
             curve = [point for point in points if point.label == label]
             steps = sorted({point.generation for point in curve})
@@ -114,7 +121,7 @@ def _figure(points: list[Point]) -> "Figure":
             seeds = len({point.seed for point in curve})
             axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
             name = f"{label}, {seeds} seeds" if seeds > 1 else label
-            once = name if column == "ratio" else None  # in the legend, of both panels
+            once = name if column == "penalized" else None  # in the legend, of all panels
             axes.plot(steps, list(map(np.median, values)), label=once)
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
@@ -126,8 +133,8 @@ def _figure(points: list[Point]) -> "Figure":
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")
     panels[0].axhline(1, color="black", linewidth=1, label="EASY")
-    panels[1].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
+    panels[2].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
     figure.legend(loc="outside upper center", ncols=5)
-    panels[1].set_xlabel("generations")
-    panels[1].xaxis.set_major_formatter("{x:,.0f}")
+    panels[2].set_xlabel("generations")
+    panels[2].xaxis.set_major_formatter("{x:,.0f}")
     return figure

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.baselines.registry import find_policy, simulate
-from bfenv.core.jobs import Trace
 from bfenv.core.schedule import bounded_slowdown, penalized
 from bfenv.parallel.sweep import NamedWorkload, run_tasks
 from bfenv_lab.search.cases import Case
@@ -39,6 +38,7 @@ class Score(NamedTuple):
     value: float  # the objective, the lower the better
     slowdown_ratio: float  # geometric mean
     wait_ratio: float  # the worst of the medians over shaken copies
+    penalized: float  # penalized slowdown, geometric mean
 
 
 def combine(
@@ -64,16 +64,18 @@ def combine(
     excess = [max(0.0, math.log(outcome.wait_ratio / tolerated_wait)) for outcome in outcomes]
     mean = math.fsum(logs) / len(logs)
     value = mean + PENALTY * math.fsum(excess) / len(excess)
+    penalties = [math.log(outcome.penalized) for outcome in outcomes]
     if objective == "penalized":
         by_workload: dict[str, list[float]] = {}
-        for case, outcome in zip(cases, outcomes, strict=True):
-            by_workload.setdefault(case.workload, []).append(math.log(outcome.penalized))
+        for case, penalty in zip(cases, penalties, strict=True):
+            by_workload.setdefault(case.workload, []).append(penalty)
         means = [math.fsum(values) / len(values) for values in by_workload.values()]
         value = (math.fsum(means) / len(means) + max(means)) / 2
     return Score(
         value=value,
         slowdown_ratio=math.exp(mean),
         wait_ratio=max(map(median, copies.values())),
+        penalized=math.exp(math.fsum(penalties) / len(penalties)),
     )
 
 
@@ -105,8 +107,7 @@ def score_policies(
 
 def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     """Return the outcome of each policy in a case."""
-    trace = case.trace()
-    return [outcome_over_easy(case, *_measure(trace, policy)) for policy in policies]
+    return [outcome_over_easy(case, *_measure(case, policy)) for policy in policies]
 
 
 def outcome_over_easy(case: Case, slowdown: float, longest: float, mean: float) -> Outcome:
@@ -122,11 +123,12 @@ def outcome_over_easy(case: Case, slowdown: float, longest: float, mean: float) 
 
 @lru_cache(maxsize=1024)
 def _easy(case: Case) -> tuple[float, float, float]:
-    return _measure(case.trace(), "easy")
+    return _measure(case, "easy")
 
 
-def _measure(trace: Trace, policy: str) -> tuple[float, float, float]:
+def _measure(case: Case, policy: str) -> tuple[float, float, float]:
     """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
-    wait = simulate(trace, find_policy(policy)).wait
-    slowdown = bounded_slowdown(wait, trace.runtime)
+    trace, measured = case.trace(), slice(case.edge_jobs, case.job_count - case.edge_jobs)
+    wait = simulate(trace, find_policy(policy)).wait[measured]
+    slowdown = bounded_slowdown(wait, trace.runtime[measured])
     return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

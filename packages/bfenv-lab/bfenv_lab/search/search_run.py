@@ -194,20 +194,23 @@ def _score_left_out(
     folder = out / f"without-{settings.workloads.index(left_out)}"
     search = replace(settings, workloads=workloads)
     result = _search(search, folder, generations, budget, done, workers)
-    cases = _cases_of(replace(settings, workloads=(left_out,))).whole
+    cases = cases_of(replace(settings, workloads=(left_out,))).final
     (outcomes,) = score_policies([result["policy"]], cases, **workers)
     score = combine(cases, outcomes, settings.tolerated_wait, settings.objective)
-    measure = np.exp(np.mean(np.log([outcome.penalized for outcome in outcomes])))
     return {
         "workload": left_out,
         "policy": result["policy"],
-        "penalized_slowdown": float(measure),
+        "penalized_slowdown": score.penalized,
         "slowdown_ratio": score.slowdown_ratio,
         "wait_ratio": score.wait_ratio,
     }
 
 
-def _cases_of(settings: SearchSettings) -> CaseSet:
+def cases_of(settings: SearchSettings) -> CaseSet:
+    """Return the cases of a search.
+
+    Raises BfenvError as `make_cases`.
+    """
     return make_cases(
         settings.workloads,
         settings.loads,
@@ -215,6 +218,7 @@ def _cases_of(settings: SearchSettings) -> CaseSet:
         slice_jobs=settings.slice_jobs,
         shakes=settings.shakes,
         shake_seconds=settings.shake_seconds,
+        edge_jobs=settings.edge_jobs,
     )
 
 
@@ -232,7 +236,7 @@ def _search(
     workers: dict[str, Any],
 ) -> dict[str, Any]:
     searcher = _make_searcher(settings)  # wrong settings are reported before wrong workloads
-    cases = _cases_of(settings)
+    cases = cases_of(settings)
     spans = searched_spans(settings.workloads, settings.split)
     training = [encode_span(span) for span in spans]
     out.mkdir(parents=True, exist_ok=True)
@@ -343,9 +347,9 @@ def select(
         validation_scores, key=lambda policy: (rank(validation_scores[policy], objective), policy)
     )
     finalists = ranked[:FINALISTS]
-    outcomes = score_policies(finalists, cases.whole, **workers)
+    outcomes = score_policies(finalists, cases.final, **workers)
     final = [
-        combine(cases.whole, by_case, settings.tolerated_wait, objective) for by_case in outcomes
+        combine(cases.final, by_case, settings.tolerated_wait, objective) for by_case in outcomes
     ]
     best = min(range(len(finalists)), key=lambda i: (rank(final[i], objective), i))
     return {
@@ -354,7 +358,7 @@ def select(
         "validation": validation_scores[finalists[best]]._asdict(),
         "cases": [
             case._asdict() | outcome._asdict()
-            for case, outcome in zip(cases.whole, outcomes[best], strict=True)
+            for case, outcome in zip(cases.final, outcomes[best], strict=True)
         ],
     }
 

@@ -1,7 +1,7 @@
-"""`bfenv train`: evolution of a small score, a search by CMA-ES on whole training splits.
+"""`bfenv train`: evolution of an order, a search by CMA-ES on slices of training splits.
 
-All candidates of a generation are scored on the same cases. The result is the card of a policy, so
-it needs neither torch nor an environment.
+All candidates of a generation are scored on the same slices, by their penalized slowdowns. The
+result is the card of a policy, so it needs neither torch nor an environment.
 """
 
 from collections.abc import Callable
@@ -10,26 +10,29 @@ from typing import Any
 
 from bfenv.agents.card import write_card
 from bfenv.core.errors import BfenvError
-from bfenv_lab.search.cases import make_cases
+from bfenv.envs.settings import LOADS, MODEL, SEEDS
 from bfenv_lab.search.evolution import import_cma
-from bfenv_lab.search.objective import WAIT_MARGIN
-from bfenv_lab.search.search_run import JOURNAL, Progress, result_card, run_search
+from bfenv_lab.search.search_run import JOURNAL, Progress, cases_of, result_card, run_search
 from bfenv_lab.search.search_settings import SearchSettings
 from bfenv_lab.search.template import read_template
 
-WORKLOADS = tuple(
-    f"lublin:procs={processors},jobs=6000,seed={seed}"
-    for seed, processors in enumerate((128, 256) * 3)
-)
-LOADS = (0.7, 0.8, 0.9)
-OPTIONS = "guard={1.1:1.5}, reservations=0"
-WHOLE = 10**9  # jobs of a slice: no training split has as many
+WORKLOADS = tuple(f"{MODEL},seed={seed}" for seed in SEEDS["train"])  # as in the environment
+# Small areas first, until a job has waited for days
+ORDER = "estimate * size ** 1.5 / (1 + (wait / 200000) ** 4) ** 2.5"
+# Small jobs are more often believed to end before the reservations
+OPTIONS = "reservations=8, backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'"
+# As in the environment's episodes, the machine is busy before the measured jobs, and others arrive
+# after them
+EDGE_JOBS, MEASURED_JOBS = 256, 640
+SLICES = 8  # of each workload in a generation
+GENERATIONS = 48
 
 
 def training_settings(
     workloads: tuple[str, ...] = WORKLOADS,
     loads: tuple[float | None, ...] = LOADS,
     *,
+    order: str = ORDER,
     options: str = OPTIONS,
     units: int = 0,
     population: int = 16,
@@ -38,10 +41,12 @@ def training_settings(
     """Return the settings of the search that a training is.
 
     Args:
-        workloads: Names for `load_workload`; the training split of each is scored on as a whole.
+        workloads: Names for `load_workload`; slices of the training split of each are scored on.
         loads: Offered loads to scale to; None keeps a workload's own.
+        order: Formula whose numbers are tuned; candidates start the smallest value first.
         options: Options of `easy` that candidates have; a range in braces is tuned.
-        units: Hidden units of the score, at most 6; 0 is linear.
+        units: Hidden units, at most 6, of a network whose weights are tuned in place of the
+            formula's numbers; 0 for the formula.
         population: Candidates of a generation, at least 4.
         seed: Random seed, from 0.
 
@@ -51,14 +56,16 @@ def training_settings(
     return SearchSettings(
         workloads=workloads,
         loads=loads,
-        slice_jobs=WHOLE,
+        slice_jobs=2 * EDGE_JOBS + MEASURED_JOBS,
+        edge_jobs=EDGE_JOBS,
         method="cma-es",
         options=options,
+        starts=() if units else (order,),
         hidden=units,
         covariance="diagonal" if units else "full",
         population=population,
-        cases=1,
-        tolerated_wait=WAIT_MARGIN,
+        cases=SLICES,
+        objective="penalized",
         seed=seed,
     )
 
@@ -67,11 +74,11 @@ def train(
     settings: SearchSettings,
     folder: Path,
     *,
-    generations: int = 24,
+    generations: int = GENERATIONS,
     done: Callable[[Progress], None] = lambda progress: None,
     **workers: Any,
 ) -> Path:
-    """Find a score by evolution; return the card of the best policy, FOLDER/agent.json.
+    """Find an order by evolution; return the card of the best policy, FOLDER/agent.json.
 
     An interrupted training goes on in the same folder, and ends with the same policy. More
     generations than before continue a training that is complete.
@@ -89,13 +96,13 @@ def train(
     """
     import_cma()
     read_template(settings.options)
-    make_cases(settings.workloads, settings.loads)  # all before the folder: nothing is left behind
+    cases_of(settings)  # all before the folder: nothing is left behind
     if folder.exists() and not (folder / JOURNAL).is_file():
         if any(not path.name.startswith(".") for path in folder.iterdir()):
             raise BfenvError(f"{folder} is neither empty nor a training: choose another folder")
     result = run_search(settings, folder, generations=generations, done=done, **workers)
-    kind = f"of {settings.hidden} hidden units" if settings.hidden else "that is linear"
-    description = f"a score {kind}, found by evolution on {len(settings.workloads)} workloads"
+    kind = f"a network of {settings.hidden} hidden units" if settings.hidden else "a formula"
+    description = f"{kind}, found by evolution on {len(settings.workloads)} workloads"
     path = folder / "agent.json"
     write_card(path, result_card(path.stem, description, result))
     return path

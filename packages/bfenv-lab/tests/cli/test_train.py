@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+from bfenv_lab.search.curves import REFERENCES
+from bfenv_lab.search.training import OPTIONS, ORDER
+
 pytestmark = pytest.mark.compiled  # searches simulate many schedules
 
 SMALL = (
@@ -17,12 +20,19 @@ def test_train(run, tmp_path):
     folder = tmp_path / "run"
     status, out, _ = run("train", *SMALL, "--out", folder)
     assert status == 0
-    assert out.startswith(f"{folder / 'agent.json'}: on validation slowdown ")
+    assert out.startswith(f"{folder / 'agent.json'}: on validation penalized ")
     agent = (folder / "agent.json").read_bytes()
     assert run("train", *SMALL, "--out", folder) == (0, out, "")
     assert (folder / "agent.json").read_bytes() == agent
     status, _, err = run("train", *SMALL, "--seed", 1, "--out", folder)
     assert status == 2 and "is of another search: its seed is 0, not 1" in err
+
+
+def test_help(run):
+    """The help has the formula and the options that are the default."""
+    status, out, _ = run("train", "--help")
+    words = " ".join(out.split())
+    assert status == 0 and f"{ORDER} {OPTIONS}" in words
 
 
 def test_interrupt(run, tmp_path, monkeypatch):
@@ -38,7 +48,7 @@ def test_interrupt(run, tmp_path, monkeypatch):
 
 
 def test_seeds(run, tmp_path):
-    """Trainings with several seeds are drawn as one curve, beside easy-sjf and easy-saf."""
+    """Trainings with several seeds are drawn as one curve, beside three orders."""
     pytest.importorskip("cma")
     status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)
     assert status == 0
@@ -46,7 +56,7 @@ def test_seeds(run, tmp_path):
     assert status == 0
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
         *(["cma-es", seed, generation] for seed in "01" for generation in "12"),
-        *([name, "0", generation] for name in ("easy-sjf", "easy-saf") for generation in "12"),
+        *([name, "0", generation] for name in REFERENCES for generation in "12"),
     ]
     status, _, _ = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000
@@ -68,6 +78,8 @@ def test_folder_of_something_else(run, tmp_path):
     [
         (["--algo", "ppo"], "to train a network, use python -m bfenv.train_sb3"),
         (["--units", "7"], "hidden must be an integer from 0 to 6"),
+        (["--units", "2", "--order", "2 * size"], "give either --order or --units"),
+        (["--order", "size"], "no number to tune in 'size'"),
         (["--load", "much"], "--load is own or a number"),
     ],
 )

@@ -34,6 +34,7 @@ def test_the_worst_workload() -> None:
     outcomes = [Outcome(0.1, 9.0, 0, 0, penalized) for penalized in (0.25, 1.0, 0.125)]
     score = combine(cases, outcomes, objective="penalized")
     assert score.value == pytest.approx((math.log(0.5) + math.log(0.25)) / 2)
+    assert score.penalized == pytest.approx((0.25 * 1.0 * 0.125) ** (1 / 3))
 
 
 def test_shaken_copies_have_a_median() -> None:
@@ -49,8 +50,8 @@ def test_outcomes() -> None:
     case = Case(MODEL, "train", 50, 200, 0.95, 120, 4)
     outcomes = score_policies(["easy", "easy(order=size)", "easy"], [case])
     trace = load_workload(MODEL)
-    begin, _ = split_range(trace, "train")
-    part = shaken(with_load(trace[begin + 50 : begin + 250], 0.95), 120, seed=4)
+    begin, end = split_range(trace, "train")
+    part = shaken(with_load(trace[begin:end], 0.95)[50:250], 120, seed=4)
     easy, other = (metrics(simulate(part, name)) for name in ("easy", "easy(order=size)"))
     mean = easy["mean_wait"]
     assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0, mean, mean, 1.0)]
@@ -73,8 +74,27 @@ def test_cases() -> None:
     )
     assert sum(case.job_count for case in one) == end - begin
     assert len(slices) == len(one) * 4
-    assert {case.split for case in (*slices, *cases.whole)} == {"train", "validation"}
+    assert {case.split for case in (*slices, *cases.final)} == {"train", "validation"}
     assert all(case.split == "validation" for case in cases.validation)
+
+
+def test_edges() -> None:
+    """Measured in the middle of slices, candidates are also selected on slices."""
+    cases = make_cases((MODEL,), (None,), slice_jobs=90, shakes=2, edge_jobs=20)
+    (validation,) = cases.validation
+    assert (validation.split, validation.job_count, validation.edge_jobs) == ("validation", 69, 17)
+    assert {case.job_count for case in cases.final} == {
+        69,
+        *(case.job_count for case in cases.slices[MODEL]),
+    }
+    assert {case.edge_jobs for case in cases.final} == {17, 20}
+    ((outcome,),) = score_policies(["easy-sjf"], [validation])
+    trace = validation.trace()
+    easy, sjf = (simulate(trace, name).wait[17:-17] for name in ("easy", "easy-sjf"))
+    assert outcome.wait_ratio == sjf.max() / easy.max()
+    assert (outcome.mean_wait, outcome.easy_mean_wait) == (sjf.mean(), easy.mean())
+    (short,) = make_cases(("sud:jobs=60",), (None,), edge_jobs=256).validation[:1]
+    assert short.edge_jobs == short.job_count // 4
 
 
 def test_draw() -> None:

@@ -1,4 +1,4 @@
-"""`bfenv train`: a search on whole training splits, whose result is a policy."""
+"""`bfenv train`: a search on slices of training splits, whose result is a policy."""
 
 import random
 import subprocess
@@ -26,18 +26,21 @@ SMALL = {"workloads": (WORKLOAD,), "loads": (0.9,), "population": 4, "options": 
 
 
 def test_train(tmp_path):
-    """Whole training splits are scored on, validations are a curve, the agent is a policy."""
+    """Slices are scored on, validations are a curve, and the agent is a policy."""
     states = []
-    path = train(training_settings(**SMALL), tmp_path / "run", generations=3, done=states.append)
+    settings = training_settings(**SMALL)
+    path = train(settings, tmp_path / "run", generations=3, done=states.append)
     card = read_card(path, POLICY)
     assert [state.generation for state in states] == [1, 2, 3]
     (span,) = card.trained_on
     whole, part = bfenv.load_workload(WORKLOAD), bfenv.load_workload(WORKLOAD, split="train")
-    assert states[-1].jobs == 3 * SMALL["population"] * len(part)
+    copies = settings.shakes  # of the only slice, since the split has fewer than SLICE_JOBS jobs
+    assert states[-1].jobs == 3 * SMALL["population"] * copies * len(part)
     points = read_curves(tmp_path)
     assert [point.generation for point in points] == [1, 2, 3]
-    assert min(point.ratio for point in points) <= states[-1].score.slowdown_ratio
-    assert card.policy.startswith("easy(order='") and "guard=1.5" in card.policy
+    assert min(point.penalized for point in points) == states[-1].score.penalized
+    assert card.policy.startswith("easy(order='estimate * size ** 1.")
+    assert "guard=1.5" in card.policy
     tested, _ = split_range(whole, "test")
     assert (span.hash, span.first, span.last) == (whole.hash, 0, tested)
     schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=200,seed=8"), f"agent:{path}")
@@ -112,4 +115,4 @@ def test_margin():
     """Agents are chosen with a margin to starving: a longer wait loses to any slowdown."""
     assert WAIT_MARGIN < 2
     near, far = WAIT_MARGIN, WAIT_MARGIN + 0.01
-    assert rank(Score(0.0, 1.0, near)) < rank(Score(-2.0, 0.1, far))
+    assert rank(Score(0.0, 1.0, near, 1.0)) < rank(Score(-2.0, 0.1, far, 0.1))
