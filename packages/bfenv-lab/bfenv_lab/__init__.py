@@ -1,4 +1,4 @@
-"""bfenv for finding new schedulers: searches, evolution of orders, RLScheduler's simulator.
+"""bfenv for finding new schedulers: searches, evolution, RLScheduler's simulator.
 
 `bfenv_lab.search` looks for an order of EASY, by evolution of numbers or of formulas.
 `bfenv_lab.scoring` scores what it finds. `bfenv_lab.rlscheduler` has the rules and the published

@@ -47,7 +47,10 @@ def search(
     ),
     slice_jobs: int = o.option(10_000, "N", "Approximate number of jobs in a slice.", min=1),
     edge_jobs: int = o.option(
-        0, "N", "Jobs at either end of each slice that are not measured.", min=0
+        0,
+        "N",
+        "Jobs at either end of a slice that are not measured, at most a quarter of it.",
+        min=0,
     ),
     shakes: int = o.option(4, "N", "Shaken copies of each slice.", min=1),
     shake: int = o.duration_option(
@@ -65,11 +68,11 @@ def search(
       cma-es: tune the weights of a scorer, linear or with --hidden units;
         with --start FORMULA, tune the numbers in that formula
 
-    Candidates run on slices of the training split, at each --load, with submit times shifted at
-    random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to EASY's, plus a
-    penalty if the longest wait is over --tolerated-wait times EASY's. The result is selected on the
-    training and validation splits, or with --edge-jobs on all their slices. The test split is
-    never read unless you ask for --split all.
+    The training split is scaled to each --load. Candidates run on slices of it, with submit times
+    shifted at random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to
+    EASY's, plus a penalty if the longest wait is over --tolerated-wait times EASY's. The result is
+    selected on the training and validation splits, or with --edge-jobs on all their slices. The
+    test split is never read unless you ask for --split all.
 
     With --objective penalized, they minimize the mean log of the penalized slowdown, by which
     leaderboards rank: half of the value is the mean over workloads, half the worst workload.

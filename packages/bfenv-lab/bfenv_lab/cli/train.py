@@ -45,13 +45,14 @@ def train(
     """Train an agent: evolve an order of EASY's queue.
 
     CMA-ES tunes the numbers of a formula: by default, small areas come first until a job has
-    waited for days. It also tunes which small jobs are backfilled as if they ran for less than
-    their estimates. With --units, it tunes the weights of a network instead.
+    waited for days. It also tunes which jobs count as small, and by how much their estimates are
+    cut when they are backfilled. With --units, it tunes the weights of a network instead of a
+    formula.
 
     All candidates of a generation are scored on the same slices of the training splits, by their
-    penalized slowdowns. The default workloads are the environment's. The result is
-    FOLDER/agent.json, the best policy on the training and validation splits. Score it with `bfenv
-    evaluate --policy agent:FOLDER/agent.json`.
+    penalized slowdowns: half of the score is the mean over workloads, half the worst workload. The
+    default workloads are the environment's. The result is FOLDER/agent.json, the best policy on the
+    training and validation splits. Score it with `bfenv evaluate --policy agent:FOLDER/agent.json`.
 
     The progress bar shows the penalized slowdown on validation, and the mean bounded slowdown and
     the longest wait divided by EASY's. Run the same command again to continue an interrupted
@@ -62,6 +63,8 @@ def train(
       estimate * size ** 1.5 / (1 + (wait / 200000) ** 4) ** 2.5
       reservations=8,
       backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'
+    With --units:
+      guard={1.1:1.5}, reservations=0
 
     To train a neural network, use stable-baselines3: `python -m bfenv.train_sb3 --help`.
 
@@ -72,21 +75,13 @@ def train(
       bfenv train curves runs --out curves.png
     """
     from bfenv_lab.cli.search import read_loads
-    from bfenv_lab.search.training import (
-        LOADS,
-        OPTIONS,
-        ORDER,
-        WORKLOADS,
-        training_settings,
-    )
+    from bfenv_lab.search.training import LOADS, WORKLOADS, training_settings
 
     if algo != "es":
         raise BfenvError(
             f"algo must be es, got {algo!r}; to train a network, use python -m bfenv.train_sb3"
         )
     o.check_output_folder(out)
-    if order is not None and units:
-        raise BfenvError("give either --order or --units: a network has no formula")
     if seeds is not None and out.exists():
         if any(not path.name.startswith("seed-") for path in out.iterdir()):
             raise BfenvError(f"{out} holds other things than seeds: choose another folder")
@@ -95,8 +90,8 @@ def train(
         settings = training_settings(
             tuple(workload or WORKLOADS),
             read_loads(load) if load else LOADS,
-            order=ORDER if order is None else order,
-            options=OPTIONS if options is None else options,
+            order=order,
+            options=options,
             units=units,
             population=population,
             seed=number,
@@ -108,14 +103,14 @@ def _train(
     settings: "SearchSettings", out: Path, generations: int, workers: dict[str, Any]
 ) -> None:
     """Train once with a progress bar; print the best score."""
+    from bfenv_lab.search.objective import Score
+    from bfenv_lab.search.search_run import read_result
     from bfenv_lab.search.training import train as run
 
-    latest: list[Progress] = []
     with show.progress() as progress:
         bar = progress.add_task("preparing", total=generations)
 
         def done(state: "Progress") -> None:
-            latest[:] = [state]
             progress.update(bar, completed=state.generation, description=_score(state.score))
 
         try:
@@ -123,7 +118,8 @@ def _train(
         except KeyboardInterrupt:
             show.lines([f"{out}: the same command goes on from the last generation"], sys.stderr)
             raise
-    show.text(f"{agent}: on validation {_score(latest[-1].score)}, relative to EASY")
+    score = Score(**read_result(out / "result.json")["validation"])
+    show.text(f"{agent}: on validation {_score(score)}, relative to EASY")
 
 
 def _score(score: "Score") -> str:

@@ -2,8 +2,8 @@
 
 A case is a part of a workload at a load, with shaken submit times. Candidates are compared on
 slices of the training split. The best of them are compared on the training and the validation
-splits as a whole, or on all slices of both if only the middle of a slice is measured, as of the
-environment's episodes. A search on the split "train" has no case with a job of the test split.
+splits as a whole, or on all slices of both if only the middle of each slice is measured. A search
+on the split "train" has no case with a job of the test split.
 """
 
 from functools import lru_cache
@@ -90,7 +90,7 @@ def make_cases(
     * `loads`: offered loads to scale to; None keeps a workload's own.
     * `split`: "train" searches on the training split and selects on it and the validation split;
       "all" does both on all jobs.
-    * `slice_jobs`: jobs of a slice, at most.
+    * `slice_jobs`: about how many jobs a slice has.
     * `shakes`: how many shaken copies of each slice there are; the cases of the selection have half
       as many.
     * `shake_seconds`: how much earlier or later a job of a case may be submitted.

@@ -97,9 +97,12 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
     """Read a journal, without a last line that a killed search has not finished."""
     lines = path.read_bytes().splitlines(keepends=True)
     try:
-        return [{**json.loads(line)} for line in lines if line.endswith(b"\n")]
+        entries = [{**json.loads(line)} for line in lines if line.endswith(b"\n")]
     except (ValueError, TypeError) as error:
         raise BfenvError(f"{path}: is not the journal of a search: {error}") from error
+    if entries and (missing := SearchSettings.__dataclass_fields__.keys() - entries[0].keys()):
+        raise BfenvError(f"{path}: is of another version of bfenv: it lacks {min(missing)}")
+    return entries
 
 
 def _figure(points: list[Point]) -> "Figure":

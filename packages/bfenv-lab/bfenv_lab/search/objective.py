@@ -17,8 +17,8 @@ from bfenv_lab.search.cases import Case
 OBJECTIVES = ("slowdown", "penalized")  # see `combine`
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
-# Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
-# it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
+# By the objective "slowdown", agents are chosen with a longest wait of at most this multiple of
+# EASY's, so that on other jobs it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
 WAIT_MARGIN = 1.8
 
 

@@ -39,7 +39,7 @@ from bfenv_lab.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_of, 
 
 FORMAT = "bfenv search 1"
 JOURNAL = "journal.jsonl"  # in the folder of a search
-FINALISTS = 8  # candidates that are scored on the large cases
+FINALISTS = 8  # candidates that are scored on the final cases
 
 
 class Journal:
@@ -140,7 +140,7 @@ def run_search(
 
     Each generation is scored on cases drawn for it, the same for all candidates. Its best one is
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
-    there are scored on the large cases, and the best of them is the result.
+    there are scored on the final cases, and the best of them is the result.
 
     Args:
         settings: What to search on, and how.
@@ -335,7 +335,7 @@ def select(
     settings: SearchSettings,
     workers: dict[str, Any],
 ) -> dict[str, Any]:
-    """Score the FINALISTS on the large cases; return the best, with its scores.
+    """Score the FINALISTS on the final cases; return the best, with its scores.
 
     * `validation_scores`: the scores of candidates on the validation cases.
     * `cases`: of the search.

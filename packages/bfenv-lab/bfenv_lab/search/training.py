@@ -10,7 +10,7 @@ from typing import Any
 
 from bfenv.agents.card import write_card
 from bfenv.core.errors import BfenvError
-from bfenv.envs.settings import LOADS, MODEL, SEEDS
+from bfenv.envs.settings import DEFAULTS, LOADS, MODEL, SEEDS
 from bfenv_lab.search.evolution import import_cma
 from bfenv_lab.search.search_run import JOURNAL, Progress, cases_of, result_card, run_search
 from bfenv_lab.search.search_settings import SearchSettings
@@ -19,11 +19,12 @@ from bfenv_lab.search.template import read_template
 WORKLOADS = tuple(f"{MODEL},seed={seed}" for seed in SEEDS["train"])  # as in the environment
 # Small areas first, until a job has waited for days
 ORDER = "estimate * size ** 1.5 / (1 + (wait / 200000) ** 4) ** 2.5"
-# Small jobs are more often believed to end before the reservations
+# Small jobs are believed to be shorter than estimated, so more of them are backfilled
 OPTIONS = "reservations=8, backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'"
+NETWORK_OPTIONS = "guard={1.1:1.5}, reservations=0"  # its features of age are shares of the limit
 # As in the environment's episodes, the machine is busy before the measured jobs, and others arrive
 # after them
-EDGE_JOBS, MEASURED_JOBS = 256, 640
+EDGE_JOBS, MEASURED_JOBS = DEFAULTS["warmup_jobs"], DEFAULTS["episode_jobs"]
 SLICES = 8  # of each workload in a generation
 GENERATIONS = 48
 
@@ -32,8 +33,8 @@ def training_settings(
     workloads: tuple[str, ...] = WORKLOADS,
     loads: tuple[float | None, ...] = LOADS,
     *,
-    order: str = ORDER,
-    options: str = OPTIONS,
+    order: str | None = None,
+    options: str | None = None,
     units: int = 0,
     population: int = 16,
     seed: int = 0,
@@ -43,16 +44,22 @@ def training_settings(
     Args:
         workloads: Names for `load_workload`; slices of the training split of each are scored on.
         loads: Offered loads to scale to; None keeps a workload's own.
-        order: Formula whose numbers are tuned; candidates start the smallest value first.
-        options: Options of `easy` that candidates have; a range in braces is tuned.
+        order: Formula whose numbers are tuned; candidates start the smallest value first. None for
+            ORDER.
+        options: Options of `easy` that candidates have; a range in braces is tuned. None for
+            OPTIONS, or NETWORK_OPTIONS with units.
         units: Hidden units, at most 6, of a network whose weights are tuned in place of the
             formula's numbers; 0 for the formula.
         population: Candidates of a generation, at least 4.
         seed: Random seed, from 0.
 
     Raises:
-        BfenvError: If a value is out of range.
+        BfenvError: If a value is out of range, or both an order and units are given.
     """
+    if order is not None and units:
+        raise BfenvError("give either an order or units: a network has no formula")
+    if options is None:
+        options = NETWORK_OPTIONS if units else OPTIONS
     return SearchSettings(
         workloads=workloads,
         loads=loads,
@@ -60,7 +67,7 @@ def training_settings(
         edge_jobs=EDGE_JOBS,
         method="cma-es",
         options=options,
-        starts=() if units else (order,),
+        starts=() if units else (ORDER if order is None else order,),
         hidden=units,
         covariance="diagonal" if units else "full",
         population=population,

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from bfenv_lab.search.curves import REFERENCES
-from bfenv_lab.search.training import OPTIONS, ORDER
+from bfenv_lab.search.training import GENERATIONS, LOADS, NETWORK_OPTIONS, OPTIONS, ORDER
 
 pytestmark = pytest.mark.compiled  # searches simulate many schedules
 
@@ -32,7 +32,9 @@ def test_help(run):
     """The help has the formula and the options that are the default."""
     status, out, _ = run("train", "--help")
     words = " ".join(out.split())
-    assert status == 0 and f"{ORDER} {OPTIONS}" in words
+    assert status == 0 and f"{ORDER} {OPTIONS} With --units: {NETWORK_OPTIONS}" in words
+    assert f"[default: {GENERATIONS};" in words
+    assert f"[default: {', '.join(f'{load:g}' for load in LOADS)}]" in words
 
 
 def test_interrupt(run, tmp_path, monkeypatch):
@@ -78,7 +80,7 @@ def test_folder_of_something_else(run, tmp_path):
     [
         (["--algo", "ppo"], "to train a network, use python -m bfenv.train_sb3"),
         (["--units", "7"], "hidden must be an integer from 0 to 6"),
-        (["--units", "2", "--order", "2 * size"], "give either --order or --units"),
+        (["--units", "2", "--order", "2 * size"], "give either an order or units"),
         (["--order", "size"], "no number to tune in 'size'"),
         (["--load", "much"], "--load is own or a number"),
     ],

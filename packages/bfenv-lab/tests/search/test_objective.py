@@ -7,6 +7,7 @@ import pytest
 
 from bfenv import BfenvError, load_workload, metrics, simulate
 from bfenv.agents.seen_jobs import jobs_hash
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.workloads import shaken, split_range, with_load
 from bfenv_lab.search.cases import Case, make_cases
 from bfenv_lab.search.objective import Outcome, combine, score_policies
@@ -76,6 +77,11 @@ def test_cases() -> None:
     assert len(slices) == len(one) * 4
     assert {case.split for case in (*slices, *cases.final)} == {"train", "validation"}
     assert all(case.split == "validation" for case in cases.validation)
+    wholes = {
+        split: np.subtract(*split_range(trace, split)[::-1]) for split in ("train", "validation")
+    }
+    assert all(case.job_count == wholes[case.split] for case in cases.final)
+    assert all(case.edge_jobs == 0 for case in (*slices, *cases.final))
 
 
 def test_edges() -> None:
@@ -91,7 +97,10 @@ def test_edges() -> None:
     ((outcome,),) = score_policies(["easy-sjf"], [validation])
     trace = validation.trace()
     easy, sjf = (simulate(trace, name).wait[17:-17] for name in ("easy", "easy-sjf"))
+    slow, slower = (bounded_slowdown(wait, trace.runtime[17:-17]).mean() for wait in (sjf, easy))
+    assert outcome.slowdown_ratio == pytest.approx(slow / slower)
     assert outcome.wait_ratio == sjf.max() / easy.max()
+    assert outcome.penalized == pytest.approx(slow / slower * max(1, sjf.max() / easy.max()))
     assert (outcome.mean_wait, outcome.easy_mean_wait) == (sjf.mean(), easy.mean())
     (short,) = make_cases(("sud:jobs=60",), (None,), edge_jobs=256).validation[:1]
     assert short.edge_jobs == short.job_count // 4

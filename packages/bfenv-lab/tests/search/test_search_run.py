@@ -11,8 +11,10 @@ from bfenv import BfenvError, PolicyError, load_workload, make_trace, metrics, s
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis import penalized_slowdown
 from bfenv.workloads import write_swf
+from bfenv_lab.search.objective import WAIT_MARGIN, Score
 from bfenv_lab.search.search_run import (
     quantities_of,
+    rank,
     read_result,
     result_card,
     run_search,
@@ -234,3 +236,12 @@ def test_left_out(tmp_path: Path) -> None:
     assert result_card("mine", "A formula.", result).found["left_out"] == result["left_out"]
     with pytest.raises(BfenvError, match="needs at least two"):
         run_search(SMALL, tmp_path / "one", generations=1, leave_out=True)
+
+
+def test_margin() -> None:
+    """By slowdown, a policy near to starving jobs loses to any other; by J, the value decides."""
+    assert WAIT_MARGIN < 2
+    near = Score(0.0, 1.0, WAIT_MARGIN, 1.0)
+    far = Score(-2.0, 0.1, WAIT_MARGIN + 0.01, 0.1)
+    assert rank(near, "slowdown") < rank(far, "slowdown")
+    assert rank(far, "penalized") < rank(near, "penalized")

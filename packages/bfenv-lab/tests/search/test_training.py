@@ -13,8 +13,6 @@ from bfenv.agents.card import POLICY, read_card
 from bfenv.core.errors import BfenvError
 from bfenv.workloads.transform import split_range
 from bfenv_lab.search.curves import read_curves
-from bfenv_lab.search.objective import WAIT_MARGIN, Score
-from bfenv_lab.search.search_run import rank
 from bfenv_lab.search.training import train, training_settings
 
 pytestmark = pytest.mark.compiled  # searches simulate many schedules
@@ -22,7 +20,7 @@ pytestmark = pytest.mark.compiled  # searches simulate many schedules
 pytest.importorskip("cma")
 
 WORKLOAD = "lublin:jobs=600,procs=32"
-SMALL = {"workloads": (WORKLOAD,), "loads": (0.9,), "population": 4, "options": "guard=1.5"}
+SMALL = {"workloads": (WORKLOAD,), "loads": (0.9,), "population": 4}
 
 
 def test_train(tmp_path):
@@ -34,13 +32,13 @@ def test_train(tmp_path):
     assert [state.generation for state in states] == [1, 2, 3]
     (span,) = card.trained_on
     whole, part = bfenv.load_workload(WORKLOAD), bfenv.load_workload(WORKLOAD, split="train")
-    copies = settings.shakes  # of the only slice, since the split has fewer than SLICE_JOBS jobs
+    copies = settings.shakes  # of the only slice, since the split has few jobs
     assert states[-1].jobs == 3 * SMALL["population"] * copies * len(part)
     points = read_curves(tmp_path)
     assert [point.generation for point in points] == [1, 2, 3]
     assert min(point.penalized for point in points) == states[-1].score.penalized
     assert card.policy.startswith("easy(order='estimate * size ** 1.")
-    assert "guard=1.5" in card.policy
+    assert "reservations=8" in card.policy
     tested, _ = split_range(whole, "test")
     assert (span.hash, span.first, span.last) == (whole.hash, 0, tested)
     schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=200,seed=8"), f"agent:{path}")
@@ -69,7 +67,7 @@ def test_resume(tmp_path, units):
 def test_kills(tmp_path, seed):
     """Killed at random moments, a training ends with the agent of one that was not interrupted."""
     generator = random.Random(seed)
-    words = ["-w", WORKLOAD, "--load", "0.9", "--population", "4", "--options", "guard=1.5"]
+    words = ["-w", WORKLOAD, "--load", "0.9", "--population", "4"]
     folder = tmp_path / "cut"
     command = [sys.executable, "-m", "bfenv", "train", *words, "--generations", "6", "-o", folder]
     journal = folder / "journal.jsonl"
@@ -92,6 +90,7 @@ def test_kills(tmp_path, seed):
     [
         ({"units": 7}, "hidden must be an integer from 0 to 6, got 7"),
         ({"options": "gard=1"}, "easy has no option 'gard'"),
+        ({"units": 2, "order": "2 * size"}, "give either an order or units"),
         ({"workloads": ("nothing",)}, "nothing"),
         ({"loads": (-1,)}, "load must be a finite number > 0"),
     ],
@@ -109,10 +108,3 @@ def test_other_files(tmp_path):
     with pytest.raises(BfenvError, match="neither empty nor a training"):
         train(training_settings(**SMALL), tmp_path, generations=1)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_margin():
-    """Agents are chosen with a margin to starving: a longer wait loses to any slowdown."""
-    assert WAIT_MARGIN < 2
-    near, far = WAIT_MARGIN, WAIT_MARGIN + 0.01
-    assert rank(Score(0.0, 1.0, near, 1.0)) < rank(Score(-2.0, 0.1, far, 0.1))
