@@ -74,8 +74,9 @@ def train(
       bfenv train -w lublin:jobs=600,procs=32 --load 0.9 --generations 3 --population 4 --out run
       bfenv train curves runs --out curves.png
     """
+    from bfenv.envs.settings import LOADS
     from bfenv_lab.cli.search import read_loads
-    from bfenv_lab.search.training import LOADS, WORKLOADS, training_settings
+    from bfenv_lab.search.training import WORKLOADS, training_settings
 
     if algo != "es":
         raise BfenvError(

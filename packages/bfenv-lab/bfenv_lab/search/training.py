@@ -10,7 +10,7 @@ from typing import Any
 
 from bfenv.agents.card import write_card
 from bfenv.core.errors import BfenvError
-from bfenv.envs.settings import DEFAULTS, LOADS, MODEL, SEEDS
+from bfenv.envs.settings import LOADS, MODEL, SEEDS
 from bfenv_lab.search.evolution import import_cma
 from bfenv_lab.search.search_run import JOURNAL, Progress, cases_of, result_card, run_search
 from bfenv_lab.search.search_settings import SearchSettings
@@ -24,7 +24,7 @@ OPTIONS = "reservations=8, backfill_estimate='estimate * (1 - {0.1:0.5} * (size 
 NETWORK_OPTIONS = "guard={1.1:1.5}, reservations=0"  # its features of age are shares of the limit
 # As in the environment's episodes, the machine is busy before the measured jobs, and others arrive
 # after them
-EDGE_JOBS, MEASURED_JOBS = DEFAULTS["warmup_jobs"], DEFAULTS["episode_jobs"]
+EDGE_JOBS, MEASURED_JOBS = 256, 640
 SLICES = 8  # of each workload in a generation
 GENERATIONS = 48
 

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from bfenv.envs.settings import LOADS
 from bfenv_lab.search.curves import REFERENCES
-from bfenv_lab.search.training import GENERATIONS, LOADS, NETWORK_OPTIONS, OPTIONS, ORDER
+from bfenv_lab.search.training import GENERATIONS, NETWORK_OPTIONS, OPTIONS, ORDER
 
 pytestmark = pytest.mark.compiled  # searches simulate many schedules
 

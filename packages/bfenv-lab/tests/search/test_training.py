@@ -11,6 +11,7 @@ import bfenv
 from bfenv.agents.agent_names import open_agent
 from bfenv.agents.card import POLICY, read_card
 from bfenv.core.errors import BfenvError
+from bfenv.envs.settings import DEFAULTS
 from bfenv.workloads.transform import split_range
 from bfenv_lab.search.curves import read_curves
 from bfenv_lab.search.training import train, training_settings
@@ -44,6 +45,13 @@ def test_train(tmp_path):
     schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=200,seed=8"), f"agent:{path}")
     assert (schedule.check().wait >= 0).all()
     assert open_agent(str(path))  # as any policy, it can also act in the environment
+
+
+def test_slices():
+    """As many jobs are measured as an episode has, with its warm-up at either end."""
+    settings = training_settings()
+    assert settings.edge_jobs == DEFAULTS["warmup_jobs"]
+    assert settings.slice_jobs == DEFAULTS["episode_jobs"] + 2 * settings.edge_jobs
 
 
 @pytest.mark.parametrize("units", [0, 2])
