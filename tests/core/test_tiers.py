@@ -189,7 +189,10 @@ def test_one_process(counts, tmp_path):
 
     wait_until(all_ended)
     assert working == 1
-    assert [program.communicate() for program in programs] == [("first\nTrue True\n", "")] * 4
+    waited, late = ("first\nTrue True\n", ""), ("first\nTrue False\n", "")
+    outputs = [program.communicate() for program in programs]
+    assert waited in outputs  # one that starts late may find the code at its second call
+    assert set(outputs) <= {waited, late}
 
 
 AT_ONCE = """
