@@ -51,7 +51,6 @@ LEARNERS = (*PLAIN, RECIPE, EVOLUTION)
 USUAL = ("MaskablePPO-256", RECIPE, EVOLUTION)  # what the command trains if nothing is named
 LINES = ("random", "easy", BEST_ORDER)  # of the picture
 CLOSE = 1.1  # factor between two lines of the picture whose labels would overlap
-GENERATIONS = 24  # of evolution, half of what `bfenv train` has
 RESAMPLES = 2000  # of a bootstrap
 
 
@@ -95,7 +94,7 @@ def learning_points(
     Args:
         learners: Of LEARNERS; evolution is left out without bfenv-lab.
         seeds: How many seeds of each.
-        steps: Actions of a training; evolution has GENERATIONS instead.
+        steps: Actions of a training; evolution has generations instead.
         reward: Of those in PLAIN, see `bfenv.envs.reward`.
         workload: To train and score on; by default the environment's own.
         episodes: Test episodes of a score.
@@ -174,17 +173,18 @@ def _train(
 
 def _evolve(seed: int, workload: str | None, episodes: int) -> list[Point]:
     """Find an order by evolution; return its score at the end."""
-    from bfenv_lab.search.training import train, training_settings
+    from bfenv_lab.search.training import GENERATIONS, train, training_settings
 
     if workload is None:
         settings = training_settings(seed=seed)
     else:
         settings = training_settings((workload,), (None,), seed=seed)
+    generations = GENERATIONS // 2  # so that it takes about as long as a network
     with TemporaryDirectory() as folder:
-        path = train(settings, Path(folder) / "run", generations=GENERATIONS)
+        path = train(settings, Path(folder) / "run", generations=generations)
         policy = find_policy(f"agent:{path}")
     outcome = follow(BackfillVectorEnv(episodes, workload, split="test"), EVOLUTION, policy)
-    slices = GENERATIONS * settings.population * settings.cases * len(settings.workloads)
+    slices = generations * settings.population * settings.cases * len(settings.workloads)
     return _points(outcome, EVOLUTION, seed, slices)
 
 

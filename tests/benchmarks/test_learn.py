@@ -69,12 +69,11 @@ def test_training():
 @pytest.mark.together
 @pytest.mark.thorough
 def test_evolution():
-    """On unseen episodes, an evolved order is about as good as the best known one."""
+    """On unseen episodes, an evolved order is below the best known one."""
     references = learn.reference_points(episodes=64)
     (curve,) = learn.learning_points([learn.EVOLUTION], 1, 0, episodes=64)
     order = [point.measure for point in references if point.learner == learn.BEST_ORDER]
-    evolved = np.log([point.measure for point in curve]).mean()
-    assert evolved < np.log(order).mean() + 0.1  # measured, three seeds: -0.03 to 0
+    assert np.log([point.measure for point in curve]).mean() < np.log(order).mean()
 
 
 @pytest.mark.thorough

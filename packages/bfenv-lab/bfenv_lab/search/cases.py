@@ -32,7 +32,13 @@ class Case(NamedTuple):
     load: float | None  # of the whole split; None for the workload's own
     shake_seconds: int  # by which a job may be submitted earlier or later
     seed: int  # of the shaking
-    edge_jobs: int = 0  # at either end, which run, but are not measured
+    edge_jobs: int = 0  # at either end, which run, but are not measured; at most a quarter
+
+    @property
+    def measured(self) -> slice:
+        """The jobs that count, between those at the ends."""
+        edge = min(self.edge_jobs, self.job_count // 4)
+        return slice(edge, self.job_count - edge)
 
     def trace(self) -> Trace:
         """Load the jobs."""
@@ -107,10 +113,6 @@ def make_cases(
         raise BfenvError("a search needs workloads, each given once")
     selected = ("all",) if split == "all" else ("train", "validation")
     cases = CaseSet({}, [], [])
-
-    def edge(count: int) -> int:
-        return min(edge_jobs, count // 4)
-
     for workload in workloads:
         options = parse_name(workload).options
         not_taken = ("split",) if split == "all" else ("split", "first_job", "job_count")
@@ -118,29 +120,34 @@ def make_cases(
             if option in options:
                 hint = "" if option == "split" else ", unless the split is all"
                 raise BfenvError(f"{workload}: a search takes workloads without {option}{hint}")
-        begin, end = split_range(load_workload(workload), split)
-        cases.slices[workload] = [
-            Case(workload, split, first, count, load, shake_seconds, seed, edge(count))
-            for first, count in _parts(end - begin, slice_jobs)
-            for load in loads
-            for seed in range(shakes)
-        ]
+        trace = load_workload(workload)
+        wholes = {}
+        for name in (split, *selected):
+            begin, end = split_range(trace, name)
+            wholes[name] = Case(workload, name, 0, end - begin, None, shake_seconds, 0, edge_jobs)
+        cases.slices[workload] = _copies(wholes[split], slice_jobs, loads, range(shakes))
         for name in selected:
-            begin, end = split_range(load_workload(workload), name)
-            copies = [
-                Case(workload, name, first, count, load, shake_seconds, shakes + seed, edge(count))
-                for first, count in _parts(end - begin, slice_jobs if edge_jobs else end - begin)
-                for load in loads
-                for seed in range(max(1, shakes // 2))
-            ]
+            part_jobs = slice_jobs if edge_jobs else wholes[name].job_count
+            seeds = range(shakes, shakes + max(1, shakes // 2))
+            copies = _copies(wholes[name], part_jobs, loads, seeds)
             cases.final.extend(copies)
             if name == selected[-1]:
                 cases.validation.extend(copies)
     return cases
 
 
-def _parts(count: int, part_jobs: int) -> list[tuple[int, int]]:
-    """Divide jobs evenly: return the first job and the number of jobs of each part."""
-    parts = max(1, round(count / part_jobs))
-    bounds = [count * i // parts for i in range(parts + 1)]
-    return [(first, last - first) for first, last in pairwise(bounds)]
+def _copies(
+    whole: Case, part_jobs: int, loads: tuple[float | None, ...], seeds: range
+) -> list[Case]:
+    """Divide the case of a whole split evenly into parts of about `part_jobs`, with copies of each.
+
+    * `loads`, `seeds`: a part has a copy for each load and each seed of the shaking.
+    """
+    parts = max(1, round(whole.job_count / part_jobs))
+    bounds = [whole.job_count * i // parts for i in range(parts + 1)]
+    return [
+        whole._replace(first_job=first, job_count=last - first, load=load, seed=seed)
+        for first, last in pairwise(bounds)
+        for load in loads
+        for seed in seeds
+    ]

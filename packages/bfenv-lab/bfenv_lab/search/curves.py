@@ -11,9 +11,8 @@ from bfenv.analysis.formatting import csv_text
 from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.agent_scores import BEST_ORDER
-from bfenv_lab.search.cases import make_cases
 from bfenv_lab.search.objective import combine, score_policies
-from bfenv_lab.search.search_run import JOURNAL
+from bfenv_lab.search.search_run import JOURNAL, cases_of
 from bfenv_lab.search.search_settings import SearchSettings
 
 if TYPE_CHECKING:
@@ -61,16 +60,9 @@ def reference_points(folder: Path, points: list[Point]) -> list[Point]:
 
     Each has a point at the first and the last generation of `points`.
     """
-    settings = _read_journal(min(folder.rglob(JOURNAL)))[0]
-    cases = make_cases(
-        tuple(settings["workloads"]),
-        tuple(settings["loads"]),
-        split=settings["split"],
-        slice_jobs=settings["slice_jobs"],
-        shakes=settings["shakes"],
-        shake_seconds=settings["shake_seconds"],
-        edge_jobs=settings["edge_jobs"],
-    ).validation
+    values = _read_journal(min(folder.rglob(JOURNAL)))[0]
+    names = SearchSettings.__dataclass_fields__
+    cases = cases_of(SearchSettings(**{name: values[name] for name in names})).validation
     scores = [combine(cases, outcomes) for outcomes in score_policies(REFERENCES, cases)]
     generations = [point.generation for point in points]
     return [

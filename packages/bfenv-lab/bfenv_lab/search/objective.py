@@ -128,7 +128,7 @@ def _easy(case: Case) -> tuple[float, float, float]:
 
 def _measure(case: Case, policy: str) -> tuple[float, float, float]:
     """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
-    trace, measured = case.trace(), slice(case.edge_jobs, case.job_count - case.edge_jobs)
-    wait = simulate(trace, find_policy(policy)).wait[measured]
-    slowdown = bounded_slowdown(wait, trace.runtime[measured])
+    trace = case.trace()
+    wait = simulate(trace, find_policy(policy)).wait[case.measured]
+    slowdown = bounded_slowdown(wait, trace.runtime[case.measured])
     return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

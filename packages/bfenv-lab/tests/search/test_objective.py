@@ -81,19 +81,21 @@ def test_cases() -> None:
         split: np.subtract(*split_range(trace, split)[::-1]) for split in ("train", "validation")
     }
     assert all(case.job_count == wholes[case.split] for case in cases.final)
-    assert all(case.edge_jobs == 0 for case in (*slices, *cases.final))
+    assert all(case.measured == slice(0, case.job_count) for case in (*slices, *cases.final))
 
 
 def test_edges() -> None:
     """Measured in the middle of slices, candidates are also selected on slices."""
     cases = make_cases((MODEL,), (None,), slice_jobs=90, shakes=2, edge_jobs=20)
     (validation,) = cases.validation
-    assert (validation.split, validation.job_count, validation.edge_jobs) == ("validation", 69, 17)
+    assert (validation.split, validation.job_count) == ("validation", 69)
+    assert validation.measured == slice(17, 52)  # at most a quarter at either end
     assert {case.job_count for case in cases.final} == {
         69,
         *(case.job_count for case in cases.slices[MODEL]),
     }
-    assert {case.edge_jobs for case in cases.final} == {17, 20}
+    assert {case.measured.start for case in cases.final} == {17, 20}
+    assert all(case.measured.stop == case.job_count - case.measured.start for case in cases.final)
     ((outcome,),) = score_policies(["easy-sjf"], [validation])
     trace = validation.trace()
     easy, sjf = (simulate(trace, name).wait[17:-17] for name in ("easy", "easy-sjf"))
@@ -102,8 +104,6 @@ def test_edges() -> None:
     assert outcome.wait_ratio == sjf.max() / easy.max()
     assert outcome.penalized == pytest.approx(slow / slower * max(1, sjf.max() / easy.max()))
     assert (outcome.mean_wait, outcome.easy_mean_wait) == (sjf.mean(), easy.mean())
-    (short,) = make_cases(("sud:jobs=60",), (None,), edge_jobs=256).validation[:1]
-    assert short.edge_jobs == short.job_count // 4
 
 
 def test_draw() -> None:
