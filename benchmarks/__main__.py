@@ -191,10 +191,9 @@ def learn(
 ) -> None:
     """Train learners on Backfill-v0, and score them on unseen episodes.
 
-    A training of a network takes about three minutes of a core. Random actions and policies play
-    the same episodes. The recipe is `python -m bfenv.train_sb3`; evolution is `bfenv train` with
-    half of its generations, which needs bfenv-lab. `python -m benchmarks curves FILE` draws the
-    scores.
+    A training takes two to seven minutes of a core. Random actions and policies play the same
+    episodes. The recipe is `python -m bfenv.train_sb3`. Evolution is `bfenv train` with half of its
+    generations; it needs bfenv-lab. `python -m benchmarks curves FILE` draws the scores.
     """
     learning = _learning()
     names = learner or list(learning.USUAL)

@@ -40,7 +40,11 @@ class NotInstalledError(BfenvError):
         self.extra = extra
 
     def __str__(self) -> str:
-        return f'{self.subject} comes with bfenv-{self.extra}: pip install "bfenv[{self.extra}]"'
+        name = f"bfenv-{self.extra}"
+        return (
+            f'{self.subject} comes with {name}: pip install "bfenv[{self.extra}]", or '
+            f"pip install ./packages/{name} in a checkout"
+        )
 
 
 @cache

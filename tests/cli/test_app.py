@@ -118,6 +118,7 @@ def test_walk():
         ("workloads import log.txt", "`bfenv workloads import` comes with bfenv-site"),
         ("leaderboard verify board", "`bfenv leaderboard verify` comes with bfenv-judge"),
         ("train", "`bfenv train` comes with bfenv-lab"),
+        ("train", "pip install ./packages/bfenv-lab in a checkout"),
         ("evaluate -w lublin:jobs=9 -p slurm", "the policy slurm comes with bfenv-site"),
         ("evaluate -w lublin:jobs=9 -p agent:rlscheduler(path=x)", "the agent rlscheduler comes"),
         ("evaluate -w lublin:jobs=9 --player true", "--player comes with bfenv-judge"),

@@ -49,7 +49,7 @@ def search(
     edge_jobs: int = o.option(
         0,
         "N",
-        "Jobs at either end of a slice that are not measured, at most a quarter of it.",
+        "Jobs at either end of a slice that do not count; at most a quarter of it.",
         min=0,
     ),
     shakes: int = o.option(4, "N", "Shaken copies of each slice.", min=1),

@@ -26,13 +26,13 @@ def train(
     generations: int = o.option(48, "N", "Number of generations.", min=1),
     population: int = o.option(16, "N", "Candidates per generation.", min=4),
     order: str | None = o.option(
-        None, "FORMULA", "Order whose numbers are tuned, in place of the default."
+        None, "FORMULA", "Formula whose numbers are tuned; see the default above."
     ),
     units: int = o.option(
         0, "N", "Tune a network of N hidden units, at most 6, instead of a formula.", min=0
     ),
     options: str | None = o.option(
-        None, "OPTIONS", "Other options of easy, see `bfenv search`, in place of the default."
+        None, "OPTIONS", "Other options of easy, as for `bfenv search`; see the default above."
     ),
     seed: int = o.option(0, "N", "Random seed.", min=0),
     seeds: int | None = o.option(
@@ -44,15 +44,16 @@ def train(
 ) -> None:
     """Train an agent: evolve an order of EASY's queue.
 
-    CMA-ES tunes the numbers of a formula: by default, small areas come first until a job has
-    waited for days. It also tunes which jobs count as small, and by how much their estimates are
-    cut when they are backfilled. With --units, it tunes the weights of a network instead of a
-    formula.
+    CMA-ES tunes the numbers of a formula. The default formula puts small areas first, until a job
+    has waited for days. Small jobs are backfilled as if they ran shorter than estimated. CMA-ES
+    also tunes which jobs are small, and how much shorter they run. With --units, it tunes the
+    weights of a network instead of a formula.
 
     All candidates of a generation are scored on the same slices of the training splits, by their
-    penalized slowdowns: half of the score is the mean over workloads, half the worst workload. The
-    default workloads are the environment's. The result is FOLDER/agent.json, the best policy on the
-    training and validation splits. Score it with `bfenv evaluate --policy agent:FOLDER/agent.json`.
+    penalized slowdowns. Half of the score is the mean over workloads, and half is the worst
+    workload. The default workloads are the environment's. The result is FOLDER/agent.json, the best
+    policy on the training and validation splits. Compare it with `bfenv evaluate --agent random -p
+    agent:FOLDER/agent.json`.
 
     The progress bar shows the penalized slowdown on validation, and the mean bounded slowdown and
     the longest wait divided by EASY's. Run the same command again to continue an interrupted

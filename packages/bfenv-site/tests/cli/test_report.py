@@ -59,7 +59,7 @@ def test_a_site_that_runs_slurm(run, site, tmp_path):
 
 
 def test_today_twice(run, site, tmp_path):
-    """Today's policy is not a candidate as well, and that is told; alone it is refused."""
+    """Today's policy is left out of the candidates, with a note; alone it is refused."""
     page = tmp_path / "site.html"
     own = ("report", site, "-o", page, "-j", 1, "--today", "easy")
     status, out, err = run(*own, "-p", "easy(reservations=1)")

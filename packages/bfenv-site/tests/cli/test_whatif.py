@@ -99,7 +99,7 @@ def test_long_labels(run, site):
 
 
 def test_days(run, site):
-    """Whether days become longer or shorter is told."""
+    """The table says whether days become longer or shorter."""
     _, out, _ = run("report", "whatif", site, "--load", "+20%", "--load", "-20%", columns=160)
     assert re.search(r"load \+20 % \(.*: jobs come faster .*days are shorter\n", out)
     assert re.search(r"load −20 % \(.*: jobs come slower .*days are longer\n", out)

@@ -93,7 +93,7 @@ def test_no_forecasts(changes):
 
 
 def test_unseen():
-    """They learn from jobs before these; those of the forecast itself from later ones, too."""
+    """Trees that are scored learn from jobs before the score; those of the forecast, from all."""
     trees = Trees(1000)
     mixture(trees, np.full(MOMENTS, 1000))
     assert trees.asked == [600, 900]

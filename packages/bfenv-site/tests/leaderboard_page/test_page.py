@@ -187,7 +187,7 @@ def test_shared_rank(rows, tmp_path):
 
 
 def test_single_run(rows, tmp_path):
-    """Columns that say nothing of a single run are left out, and why there are no ranks is told."""
+    """A page of a single run has no columns that compare runs, and says why there are no ranks."""
     silent = {"rank", "95 % interval", "runs", "failed"}
     single = [row for (_, workload), row in rows.items() if workload == "lublin-64-0.8"]
     page = page_of(read_leaderboard(write_store(tmp_path / "one", single)))

@@ -59,7 +59,7 @@ def text_queue(path, name="7", size="1", submit=str(NOON), priority="5", nice="0
     ids=str,
 )
 def test_numbers_of_json(tmp_path, changes, message):
-    """A number that is none, or larger than any in Slurm, is refused with its job and field."""
+    """A malformed number, or one larger than Slurm has, is refused with its job and field."""
     with pytest.raises(BfenvError) as error:
         read_squeue(json_queue(tmp_path / "queue.json", **changes))
     assert message in str(error.value) and len(str(error.value)) < 300
@@ -67,7 +67,7 @@ def test_numbers_of_json(tmp_path, changes, message):
 
 @pytest.mark.parametrize("state", [[["PENDING"]], [{"PENDING": 1}], [[]], {}, 7, None, [None]])
 def test_nested_states(tmp_path, state):
-    """A state that is no text is none that is known, so the job is passed over."""
+    """A state that is not text is unknown, so the job is left out."""
     assert read_squeue(json_queue(tmp_path / "queue.json", job_state=state)).entries == []
 
 

@@ -107,7 +107,7 @@ def test_states_of_nodes(what):
 
 
 def test_without_sinfo_running_jobs_hold_processors(ask):
-    """Job 1 holds all processors for 50 minutes, on nodes that nobody lists."""
+    """Job 1 holds all processors for 50 minutes, on nodes that are not listed."""
     forecaster = ask([runs("1", "n[1-2]", size=8), job("2")], processors=8)
     assert forecaster.waiting().plan.tolist() == [3000]
 
