@@ -138,7 +138,7 @@ def ratio(value: float | None) -> str:
     """Format a ratio with about three digits, like 0.873, 12.4 or 317."""
     if value is None:
         return MISSING
-    digits = 3 if value < 10 else 1 if value < 100 else 0
+    digits = 3 if abs(value) < 10 else 1 if abs(value) < 100 else 0
     return f"{value:,.{digits}f}"
 
 

@@ -254,7 +254,7 @@ def _show_traces(
     if rows[0].policy == LOGGED and len(rows) > 1:
         _show_log(trace, rows, format)
     if left_out := left_out_text(trace.cleaning):
-        show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workloads[0])}`.")
+        show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workloads[0])}`.", format)
 
 
 def _on_episodes(
@@ -313,7 +313,7 @@ def _on_episodes(
     for table in tables:
         show_agents.scores(table, format, candidates)
     if long and (differences := show_agents.disagreements(*tables)):
-        show.prose("\n".join(dict.fromkeys(differences)) + "\n")
+        show.prose("\n".join(dict.fromkeys(differences)) + "\n", format)
     return errors
 
 
@@ -389,8 +389,8 @@ def _show_log(trace: "Trace", rows: "Sequence[Row]", format: Format) -> None:
     show_policies.calibration(rows, format)
     logged = logged_schedule(trace)
     if logged is not None:
-        show.prose("What the simulation leaves out, and contradictions in this log:")
-        show.prose("\n".join(f"* {caution}" for caution in cautions(logged)))
+        show.prose("What the simulation leaves out, and contradictions in this log:", format)
+        show.prose("\n".join(f"* {caution}" for caution in cautions(logged)), format)
 
 
 def _refuse(used: dict[str, bool], context: str) -> None:

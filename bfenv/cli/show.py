@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from bfenv.core.text import one_line, printable
@@ -142,8 +143,11 @@ def lines(texts: Iterable[str], file: TextIO | None = None) -> None:
         print(one_line(text), file=file)
 
 
-def prose(text: str) -> None:
-    """Print sentences on stdout; a terminal shows no word on two lines."""
+def prose(text: str, format: Format = Format.table) -> None:
+    """Print sentences on stdout: words whole on a terminal, and as comments in LaTeX."""
+    if format is Format.latex:
+        print("\n".join(f"% {line}" for line in printable(text).splitlines()))
+        return
     from rich.console import Console
 
     console = Console()
@@ -191,8 +195,7 @@ def table(
             print(f"\n{note}")
         return
     if format is Format.latex:
-        headings = [column.replace("\n", " ") for column in columns]
-        print(_latex(headings, lines, numbers, title, note, ranked))
+        print(_latex(columns, lines, numbers, title, note, ranked))
         return
     from rich import box
     from rich.console import Console
@@ -248,7 +251,8 @@ def latex_table(
 ) -> None:
     """Print a table in LaTeX whose lines have a small line below them.
 
-    * `columns`: the headings; the first column holds words, the others numbers.
+    * `columns`: the headings, which may have several lines; the first column holds words, the
+      others numbers.
     * `lines`: the cells of each line.
     * `below`: what stands below each cell; "" for nothing.
     * `title`, `note`: the caption, and text below the table.
@@ -268,7 +272,11 @@ def _latex(
     ranked: bool,
     below: Sequence[Sequence[str]] = (),
 ) -> str:
-    """Return a table in LaTeX; a line with a mark of starvation is never the best."""
+    """Return a table in LaTeX.
+
+    A line with a mark of starvation is the best of no column but of the penalized slowdown, in
+    which long waits count.
+    """
     words = len(columns) - numbers
     body = [[cell.translate(LATEX) for cell in line] for line in lines]
     starves = ["*" in {cell[-1:] for cell in line} for line in lines]  # names may have more of them
@@ -277,12 +285,14 @@ def _latex(
             float(number[0].replace(",", "")) if (number := NUMBER.match(line[i])) else math.inf
             for line in lines
         ]
-        fair = [x for x, is_marked in zip(values, starves, strict=True) if not is_marked]
+        is_judged = "penalized" not in heading
+        is_fair = [not (is_judged and is_marked) for is_marked in starves]
+        least = min((x for x, fair in zip(values, is_fair, strict=True) if fair), default=math.inf)
         is_ranked = ranked and i >= words
         is_ranked &= bool(below) or any(word in heading for word in LESS_IS_BETTER)
-        if is_ranked and min(fair, default=math.inf) < math.inf and "interval" not in heading:
+        if is_ranked and least < math.inf and "interval" not in heading:
             for k, value in enumerate(values):
-                if value == min(fair) and not starves[k]:
+                if value == least and is_fair[k]:
                     body[k][i] = rf"\textbf{{{body[k][i]}}}"
     rows = [" & ".join(line) + r" \\" for line in body]
     if below:
@@ -293,15 +303,16 @@ def _latex(
         rows = [
             part for row, line in zip(rows, small, strict=True) for part in (row, rf"{line} \\")
         ]
-    head = " & ".join(column.translate(LATEX) for column in columns) + r" \\"
+    headings = [column.translate(LATEX).split("\n") for column in columns]
+    head = [" & ".join(parts) + r" \\" for parts in zip_longest(*headings, fillvalue="")]
     return "\n".join(
         [
             r"\begin{table}  % \usepackage{booktabs}",
-            r"\centering",
+            r"\centering\small\setlength{\tabcolsep}{4pt}",
             rf"\caption{{{title.translate(LATEX)}}}",
-            rf"\begin{{tabular}}{{{'l' * words}{'r' * numbers}}}",
+            rf"\begin{{tabular}}{{@{{}}{'l' * words}{'r' * numbers}@{{}}}}",
             r"\toprule",
-            head,
+            *head,
             r"\midrule",
             *rows,
             r"\bottomrule",

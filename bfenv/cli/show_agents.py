@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfenv.analysis.formatting import duration, percent, ratio
+from bfenv.analysis.formatting import alike, percent, ratio
 from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK_MEANING, table_by_division
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION
@@ -64,6 +64,9 @@ def scores(rows: Sequence[Scored], format: Format, candidates: Sequence[str] = (
 
     `candidates`: the policies that the best one without starving was chosen from, beside the rows.
     """
+    mean_waits, p95_waits, longest_waits = (
+        alike([row[name] for row in rows])[0] for name in ("mean_wait", "p95_wait", "max_wait")
+    )
     lines = [
         (
             _short(row["policy"])
@@ -72,13 +75,15 @@ def scores(rows: Sequence[Scored], format: Format, candidates: Sequence[str] = (
             row["division"],
             ratio(row["penalized_slowdown"]),
             ratio(row["slowdown_ratio"]),
-            duration(row["mean_wait"]),
-            duration(row["p95_wait"]),
-            duration(row["max_wait"]) + (MARK if row["starves"] else ""),
+            mean_wait,
+            p95_wait,
+            longest_wait + (MARK if row["starves"] else ""),
             percent(row["outside_window"]) if row["decisions"] else "",
             percent(row["replaced_actions"] / row["decisions"]) if row["decisions"] else "",
         )
-        for row in rows
+        for row, mean_wait, p95_wait, longest_wait in zip(
+            rows, mean_waits, p95_waits, longest_waits, strict=True
+        )
     ]
     first = rows[0]
     count = first["episodes"]

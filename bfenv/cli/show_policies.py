@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -170,13 +171,15 @@ def over_workloads(
 ) -> None:
     """Print each policy's slowdown on each workload, and ratios to EASY's over all.
 
-    Intervals have columns of their own, but in LaTeX stand below the numbers in a small line.
+    A workload has one column, also if its seeds differ in the jobs of the split. Intervals have
+    columns of their own, but in LaTeX stand below the numbers in a small line.
     `split` and `seeds` are what the rows were made with, for the caption.
     """
     from bfenv.evaluation.summary import summarize
     from bfenv.leaderboard.report.ranking import interval_text
     from bfenv.leaderboard.standings import rank_policies
 
+    rows = _seeds_together(rows)
     names = list(dict.fromkeys(row.workload for row in rows))
     summaries = {
         name: {summary.policy: summary for summary in summarize(rows, name)} for name in names
@@ -187,7 +190,7 @@ def over_workloads(
         for name in names:
             summary = summaries[name].get(standing.policy)
             versus = summary and summary.versus["mean_bounded_slowdown"]
-            ends = [fmt.slowdown(end).replace("-", "−") for end in versus[1:3]] if versus else []
+            ends = [fmt.ratio(end).replace("-", "−") for end in versus[1:3]] if versus else []
             numbers.append(fmt.slowdown(summary.metrics[SLOWDOWN] if summary else None))
             ends_of.append(" to ".join(ends) if standing.policy != REFERENCE else "")
         over_easy = standing.penalized, standing.ratio, standing.longest_ratio
@@ -206,9 +209,9 @@ def over_workloads(
             [
                 "policy",
                 *short_names(names),
-                "penalized slowdown",
-                "slowdown / EASY's",
-                "longest wait / EASY's",
+                "penalized\nslowdown",
+                "slowdown\n/ EASY's",
+                "longest wait\n/ EASY's",
             ],
             lines,
             intervals,
@@ -245,8 +248,34 @@ def short_names(names: Sequence[str]) -> list[str]:
 
     Names that would then be equal stay as they are.
     """
-    short = [YEAR.sub("", name.partition("[")[0]) for name in names]
-    return short if len(set(short)) == len(short) else list(names)
+    short = [YEAR.sub("", _base(name)) for name in names]
+    return [
+        name if short.count(brief) > 1 else brief for brief, name in zip(short, names, strict=True)
+    ]
+
+
+def _seeds_together(rows: Sequence[Row]) -> list[Row]:
+    """Give the splits of a generated workload one name, if their seeds are what differs.
+
+    The name of a split has its first and last job, and these differ between seeds.
+    """
+    parts_of: dict[str, set[tuple[str, int]]] = {}
+    for row in rows:
+        parts_of.setdefault(_base(row.workload), set()).add((row.workload, row.seed))
+    together = {
+        base
+        for base, parts in parts_of.items()
+        if len({seed for _, seed in parts}) == len({name for name, _ in parts}) == len(parts)
+    }
+    return [
+        replace(row, workload=_base(row.workload)) if _base(row.workload) in together else row
+        for row in rows
+    ]
+
+
+def _base(workload: str) -> str:
+    """Return the name of a workload without the jobs of a split."""
+    return workload.partition("[")[0]
 
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -284,4 +313,6 @@ def calibration(rows: Sequence[Row], format: Format) -> None:
     note = (
         f"Only the closest policy is judged: the others need not repeat the log. {VERDICTS_MEANING}"
     )
-    show.table(headings, cells, format, numbers=len(headings) - 1, whole_names=1, note=note)
+    title = "How closely the policies repeat the log"
+    numbers = len(headings) - 1
+    show.table(headings, cells, format, numbers=numbers, whole_names=1, title=title, note=note)

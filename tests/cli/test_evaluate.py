@@ -163,7 +163,23 @@ def test_short_names():
     names = ["KTH-SP2-1996-2.1-cln[16189:28467]", "SDSC-SP2-1998-4.2-cln", "lublin"]
     assert short_names(names) == ["KTH-SP2", "SDSC-SP2", "lublin"]
     twins = ["KTH-SP2-1996-2.1-cln[0:9]", "KTH-SP2-1996-2.1-cln[9:18]"]
-    assert short_names(twins) == twins
+    assert short_names([*twins, *names[1:]]) == [*twins, "SDSC-SP2", "lublin"]
+
+
+def test_seeds_in_one_column(run, tmp_path):
+    """A generated workload has one column, the mean of its seeds, also if their splits differ."""
+    log = write_site(tmp_path / "site.swf")
+    given = ("-w", "lublin:jobs=400,load=0.9", "-w", log, "--split", "test")
+    options = (*given, "--seeds", 2, "-p", "easy", "-p", "fcfs")
+    _, out, _ = run("evaluate", *options, "-f", "json")
+    rows = [row for row in json.loads(out) if row["policy"] == "fcfs"]
+    assert len({row["workload"] for row in rows if "lublin" in row["workload"]}) == 2
+    _, out, _ = run("evaluate", *options, "-f", "latex")
+    (line,) = (line for line in out.splitlines() if line.startswith("fcfs"))
+    cells = line.removesuffix(r" \\").split(" & ")
+    assert len(cells) == 1 + 2 + 3
+    slowdowns = [row["mean_bounded_slowdown"] for row in rows if "lublin" in row["workload"]]
+    assert cells[1] == f"{sum(slowdowns) / 2:,.0f}"
 
 
 def test_latex_compiles(run, tmp_path):
@@ -172,7 +188,10 @@ def test_latex_compiles(run, tmp_path):
     if pdflatex is None:
         pytest.skip("pdflatex is not installed")
     given = ("-w", "lublin:jobs=100", "-w", "lublin:jobs=100,seed=1", "-p", "easy", "-p", "fcfs")
-    tables = [run("evaluate", *options, "-f", "latex")[1] for options in (given, given[2:])]
+    log = write_site(tmp_path / "site.swf", jobs=60)
+    agent = ("--agent", "random", "--episodes", 1, *given[2:])
+    options_of = (given, given[2:], agent, ("-w", log, *given[4:]))
+    tables = [run("evaluate", *options, "-f", "latex")[1] for options in options_of]
     document = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}"
     (tmp_path / "a.tex").write_text("\n".join([document, *tables, "\\end{document}"]))
     command = [pdflatex, "-halt-on-error", "-interaction=nonstopmode", "a.tex"]
@@ -231,3 +250,13 @@ def test_verdict(run, tmp_path):
     ]
     assert status == 0 and len(verdicts) == 1
     assert "Only the closest policy is judged" in out
+
+
+def test_notes_in_latex(run, tmp_path):
+    """What is said of a log beside its tables is a comment in LaTeX."""
+    log = write_site(tmp_path / "site.swf", jobs=60)
+    _, out, _ = run("evaluate", "-w", log, "-p", "easy", "-p", "fcfs", "-f", "latex")
+    beside = out.rpartition(r"\end{table}")[2].strip().splitlines()
+    assert beside[0] == "% What the simulation leaves out, and contradictions in this log:"
+    assert all(line.startswith("% ") for line in beside)
+    assert r"\caption{}" not in out

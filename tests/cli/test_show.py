@@ -65,6 +65,16 @@ def test_latex(capsys):
     assert r"b\textless{}c & \textbf{8} \\" in out and out.count(r"\textbf") == 1
 
 
+def test_latex_penalized(capsys):
+    """A policy that starves jobs may have the best penalized slowdown; headings keep lines."""
+    headings = ("policy", "penalized\nslowdown", "slowdown\nto EASY")
+    lines = [("easy", "1.0", "1.0"), ("saf*", "0.5", "0.2")]
+    show.table(headings, lines, show.Format.latex, numbers=2, ranked=True)
+    out = capsys.readouterr().out
+    assert r"policy & penalized & slowdown \\" in out and r" & slowdown & to EASY \\" in out
+    assert r"easy & 1.0 & \textbf{1.0} \\" in out and r"saf* & \textbf{0.5} & 0.2 \\" in out
+
+
 @pytest.mark.parametrize("columns", range(20, 60))
 def test_whole_names(monkeypatch, capsys, columns):
     """At every width, names and numbers are whole and all columns are there, in several tables."""
