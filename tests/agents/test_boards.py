@@ -33,11 +33,11 @@ def measured(suite, policy):
 
 
 def each(policies):
-    """Mark agents and guarded orders, which take half a minute to compile, for `make thorough`."""
+    """Mark the policies that take half a minute to compile for `make thorough`."""
     marks = {
         name: [pytest.mark.thorough]
         for name in policies
-        if name.startswith("agent:") or name.endswith("-guarded")
+        if name.startswith("agent:") or name.endswith("-guarded") or name == "multiqueue"
     }
     return [pytest.param(name, marks=marks.get(name, [])) for name in policies]
 

@@ -36,7 +36,7 @@ def test_steps(steps, settings):
         env.seed(5)
     same(mine.reset(), yours.reset())
     ends = 0
-    for _ in range(500):
+    for _ in range(200):
         masks = np.stack(mine.env_method("action_masks"))
         assert np.array_equal(masks, np.stack(yours.env_method("action_masks")))
         actions = some_actions(masks, generator)
@@ -48,7 +48,7 @@ def test_steps(steps, settings):
             )
         same(mine.reset_infos, yours.reset_infos)
         ends += int(results[0][2].sum())
-    assert ends > 20
+    assert ends > 8
 
 
 def test_options():

@@ -25,7 +25,12 @@ from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
 FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
-SLOW = {"cons-rs", "multiqueue"}  # their examination takes longer than their compilation
+SLOW = {"cons-rs", "multiqueue"}  # to compile or to examine; their contract is tested elsewhere
+
+
+def is_first(policy):
+    """Whether a policy stands for all of its module."""
+    return policy is FIRST[policy.decide.__module__]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -43,8 +48,8 @@ def engine():
             policy,
             id=policy.name,
             marks=[
-                *([] if policy is FIRST[policy.decide.__module__] else [pytest.mark.thorough]),
                 *([pytest.mark.compiled] if policy.name in SLOW else []),
+                *([pytest.mark.thorough] if policy.name in SLOW or not is_first(policy) else []),
             ],
         )
         for policy in POLICIES
