@@ -106,15 +106,13 @@ def student_quantile(probability: float, dof: int) -> float:
     factors = 2 * k / (2 * k + 1) if odd else (2 * k - 1) / (2 * k)
     series = np.concatenate([[1.0], np.cumprod(factors)])[: dof // 2]
     powers = 2.0 * np.arange(len(series))
-
-    def within(angle: float) -> float:  # probability of |T| below the t of this angle
-        cosine, sine = float(np.cos(angle)), float(np.sin(angle))
-        total = float(np.sum(series * cosine**powers))
-        return (angle + sine * cosine * total) * 2 / np.pi if odd else sine * total
-
     low, high = 0.0, np.pi / 2
     while low < (middle := (low + high) / 2) < high:
-        if within(middle) < 2 * probability - 1:
+        cosine, sine = float(np.cos(middle)), float(np.sin(middle))
+        total = float(np.sum(series * cosine**powers))
+        # The probability of |T| below the t of this angle
+        within = (middle + sine * cosine * total) * 2 / np.pi if odd else sine * total
+        if within < 2 * probability - 1:
             low = middle
         else:
             high = middle

@@ -238,18 +238,6 @@ class _CompilerOfInlined(_Compiler):
         self.state.library.enable_object_caching()
 
 
-def _kind_of(arguments: tuple[Any, ...]) -> bytes | None:
-    """Return what distinguishes the types of arguments, in a fiftieth of the time of finding them.
-
-    None where numba does not know it, as of a random generator.
-    """
-    try:
-        kind: bytes = compute_fingerprint(arguments)
-    except NotImplementedError:
-        return None
-    return kind
-
-
 class Kernel(CPUDispatcher):
     """A compiled function. Python calls this one; kernels are given `inlined` instead."""
 
@@ -285,7 +273,13 @@ class Kernel(CPUDispatcher):
         numba calls this where it has no machine code for the types of arguments.
         """
         global _uncompiled_calls
-        kind = None if _mode == NEVER else _kind_of(arguments)
+        kind: bytes | None = None
+        if _mode != NEVER:
+            try:
+                # This distinguishes the types in a fiftieth of the time of finding them.
+                kind = compute_fingerprint(arguments)
+            except NotImplementedError:  # numba does not know it, as of a random generator
+                kind = None
         if kind in self._code:
             return self._code[kind]
         is_ready = _mode == NOW

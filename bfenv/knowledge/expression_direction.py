@@ -147,19 +147,14 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
     except (ArithmeticError, ValueError):
         values = [math.nan]
     if any(math.isnan(value) for value in values):
-        if operation in (ops.MULTIPLY, ops.DIVIDE):
-            return _interval_by_sign(ranges)
+        if operation in (ops.MULTIPLY, ops.DIVIDE):  # the signs alone tell something
+            if any(factor.low < 0 < factor.high for factor in ranges):
+                return -math.inf, math.inf
+            is_negative = sum(factor.low < 0 for factor in ranges) % 2
+            return (-math.inf, 0.0) if is_negative else (0.0, math.inf)
         positive = operation in (ops.EXP, ops.SQRT, ops.POWER)
         return (0.0, math.inf) if positive else (-math.inf, math.inf)
     return min(values), max(values)
-
-
-def _interval_by_sign(factors: list[Range]) -> tuple[float, float]:
-    """Return between which numbers a product or a quotient is, from the signs alone."""
-    if any(factor.low < 0 < factor.high for factor in factors):
-        return -math.inf, math.inf
-    is_negative = sum(factor.low < 0 for factor in factors) % 2
-    return (-math.inf, 0.0) if is_negative else (0.0, math.inf)
 
 
 def _calculate(operation: int, a: float, b: float = 0.0) -> float:

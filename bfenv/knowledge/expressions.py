@@ -128,7 +128,13 @@ def _read(node: ast.AST, depth: int = 1) -> Node:
     if isinstance(node, ast.Name):
         if node.id not in h.NAMES:
             raise _UnknownError(node, f"unknown name {shown(node.id)}", suggest_quantity(node.id))
-        return _load(h.NAMES.index(node.id))
+        quantity = h.NAMES.index(node.id)
+        if quantity not in (h.EXPANSION, h.PREDICTED_EXPANSION):
+            return Node(LOAD, quantity=quantity)
+        # An expansion is written out, as only its wait changes.
+        runtime = Node(LOAD, quantity=h.ESTIMATE if quantity == h.EXPANSION else h.PREDICTION)
+        response = Node(ADD, (Node(LOAD, quantity=h.WAIT), runtime))
+        return Node(DIVIDE, (response, runtime))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         operand = _read(node.operand, depth + 1)
         return Node(NEGATE, (operand,)) if isinstance(node.op, ast.USub) else operand
@@ -141,15 +147,6 @@ def _read(node: ast.AST, depth: int = 1) -> Node:
     if isinstance(node, ast.Call):
         return _read_call(node, depth)
     raise _UnknownError(node, "expected numbers, names, + - * / **, a comparison or a function")
-
-
-def _load(quantity: int) -> Node:
-    """Return the node of a quantity; an expansion is written out, as only its wait changes."""
-    if quantity not in (h.EXPANSION, h.PREDICTED_EXPANSION):
-        return Node(LOAD, quantity=quantity)
-    runtime = Node(LOAD, quantity=h.ESTIMATE if quantity == h.EXPANSION else h.PREDICTION)
-    response = Node(ADD, (Node(LOAD, quantity=h.WAIT), runtime))
-    return Node(DIVIDE, (response, runtime))
 
 
 def _read_call(node: ast.Call, depth: int) -> Node:
