@@ -262,9 +262,10 @@ def _find(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy | Co
         return _renamed(target, name) if colon else target
     if colon and prefix not in offers(GROUP):
         return make_policy(target, name=name)
-    if _has_defaults(target):
+    parameters = inspect.signature(target).parameters
+    if all(parameter.default is not parameter.empty for parameter in parameters.values()):
         return _from_family(policy, name, {})
-    example = next(iter(inspect.signature(target).parameters))
+    example = next(iter(parameters))
     raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")
 
 
@@ -325,14 +326,6 @@ def _kind(value: Any) -> str:
 def _installed(name: str) -> Any:
     """Return what an installed package offers under a name; None if there is nothing."""
     return load_offer(GROUP, name, ELSEWHERE.get(name, ""), f"the policy {name}", PolicyError)
-
-
-def _has_defaults(family: Any) -> bool:
-    """Return whether a family needs no options; a Policy is none."""
-    if isinstance(family, Policy) or not callable(family):
-        return False
-    parameters = inspect.signature(family).parameters.values()
-    return all(parameter.default is not parameter.empty for parameter in parameters)
 
 
 def simulate(

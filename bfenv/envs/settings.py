@@ -171,19 +171,13 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     check_choice("render_mode", values["render_mode"], (None, *RENDER_MODES))
     check_choice("idle", values["idle"], IDLE)
     check_choice("reservations", values["reservations"], RESERVATIONS)
-    _check_groups(values["job_features"])
-    return values
-
-
-def _check_groups(groups: Any) -> None:
-    """Check that groups of features are named in a list, or are None."""
-    if groups is None:
-        return
-    if isinstance(groups, str) or not isinstance(groups, Sequence | Set):
+    groups = values["job_features"]
+    if isinstance(groups, str) or not isinstance(groups, Sequence | Set | None):
         choices = ", ".join(map(repr, JOB_FEATURES))
         raise BfenvError(f"job_features must be None or a list of {choices}; got {groups!r}")
-    for group in groups:
+    for group in groups or ():
         check_choice("job_features", group, JOB_FEATURES)
+    return values
 
 
 def lists_settings(init: Init) -> Init:

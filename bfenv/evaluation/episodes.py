@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from bfenv.agents.agent_policy import AgentCompetitor
-from bfenv.agents.player import Totals
 from bfenv.analysis.comparison import starves
 from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import find_policy
@@ -48,7 +47,13 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
         totals = competitor.play_episodes(case.workload, case.env_settings, seeds, options, watch)
         episodes = [case.waits_of(k, times.start) for k, times in enumerate(totals.times)]
         row = _scored(row, episodes, case.reference_waits)
-        return replace(row, metrics={**row.metrics, **_notes(totals)})
+        notes = {
+            "decisions": totals.decisions,
+            "outside_window": totals.outside_window / totals.decisions,
+            "replaced_actions": totals.replaced_actions,
+            "illegal_actions": totals.illegal_actions,
+        }
+        return replace(row, metrics={**row.metrics, **notes})
     policy = find_policy(competitor)
     for trace in case.traces:
         check_plans_for(policy, trace)
@@ -84,15 +89,6 @@ def is_random(name: str) -> bool:
 def outside_note(name: str, share: float) -> str:
     """Say at which share of an agent's decisions jobs waited outside the window."""
     return f"{name}: at {percent(share)} of its decisions jobs waited outside the window"
-
-
-def _notes(totals: Totals) -> dict[str, float]:
-    return {
-        "decisions": totals.decisions,
-        "outside_window": totals.outside_window / totals.decisions,
-        "replaced_actions": totals.replaced_actions,
-        "illegal_actions": totals.illegal_actions,
-    }
 
 
 def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:

@@ -371,7 +371,11 @@ def check_results(results: Mapping[str, Mapping[str, Any]], source: object) -> N
     expected = "ascending numbers >= 0"
     _demand(waits is None or _ascend(waits), source, "curves.wait_quantiles", expected, waits)
     expected = "an object of k + 1 ascending times and k numbers of jobs >= 0"
-    _demand(queue is None or _is_queue(queue), source, "curves.queue_length", expected, queue)
+    is_good = queue is None
+    if isinstance(queue, dict):
+        time, jobs = queue.get("time"), queue.get("jobs")
+        is_good = _ascend(time) and are_amounts(jobs) and len(time) == len(jobs) + 1
+    _demand(is_good, source, "curves.queue_length", expected, queue)
 
 
 def is_number(value: Any) -> bool:
@@ -400,14 +404,7 @@ CHECKS: Mapping[Any, tuple[Callable[[Any], bool], str]] = {
 }  # whether a value is of a type, and how an error message describes the type
 
 
-def _is_queue(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    time, jobs = value.get("time"), value.get("jobs")
-    return are_amounts(time) and _ascend(time) and are_amounts(jobs) and len(time) == len(jobs) + 1
-
-
-def _ascend(values: Any) -> bool:
+def _ascend(values: Any) -> TypeGuard[list[float]]:
     return are_amounts(values) and all(a <= b for a, b in pairwise(values))
 
 
