@@ -70,6 +70,8 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     load = numbers["offered_load"]
     begin = fmt.moment(numbers["time_of_day"] // MINUTE * MINUTE)
     begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
+    spread = numbers["accuracy"]
+    mean, low, median, high = (f"{spread[key]:.2f}" for key in ("mean", "p10", "p50", "p90"))
     lines = [
         ("machine", counted(numbers["processors"], "processor")),
         ("span", f"{fmt.duration(numbers['span'])}, from {begin}"),
@@ -80,7 +82,10 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
         ("", f"{fmt.percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
         ("runtime", _times(numbers["runtime"])),
         ("estimate", _times(numbers["estimate"])),
-        ("runtime / estimate", _accuracy(numbers["accuracy"])),
+        (
+            "runtime / estimate",
+            f"mean {mean}, median {median}, from {low} (10 %) to {high} (90 %)",
+        ),
         ("", f"{fmt.percent(numbers['exact'])} exact"),
         ("", f"{fmt.percent(numbers['crashed'])} appear to have crashed"),
     ]
@@ -118,11 +123,6 @@ def _users(numbers: dict[str, Any]) -> str:
 def _times(spread: dict[str, float]) -> str:
     mean, median, most = (fmt.duration(spread[key]) for key in ("mean", "p50", "max"))
     return f"mean {mean}, median {median}, up to {most}"
-
-
-def _accuracy(spread: dict[str, float]) -> str:
-    mean, low, median, high = (f"{spread[key]:.2f}" for key in ("mean", "p10", "p50", "p90"))
-    return f"mean {mean}, median {median}, from {low} (10 %) to {high} (90 %)"
 
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:

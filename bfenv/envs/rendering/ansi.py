@@ -16,10 +16,16 @@ def render_text(env: EnvHandle) -> str:
     right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"
     left = f"Backfill-v0  {snapshot.workload}"[: WIDTH - len(right) - 2]
     beyond = max(snapshot.waiting - snapshot.window, 0)
+    busy = snapshot.processors - snapshot.free
     lines = [
         left.ljust(WIDTH - len(right)) + right,
         "─" * WIDTH,
-        _line("machine", _cluster(snapshot)),
+        _line(
+            "machine",
+            f"{_bar(busy, snapshot.processors)}  "
+            f"{busy} of {snapshot.processors} busy ({100 * busy // snapshot.processors} %), "
+            f"{snapshot.free} free",
+        ),
         _line("ahead", _ahead(snapshot, view.horizon(env.trace.jobs))),
         _line("running", _running(snapshot)),
         _line("head", _head(snapshot)),
@@ -47,15 +53,6 @@ def _line(name: str, content: str) -> str:
 def _bar(part: int, whole: int) -> str:
     full = part * BAR // whole
     return "█" * full + "░" * (BAR - full)
-
-
-def _cluster(snapshot: view.Snapshot) -> str:
-    busy = snapshot.processors - snapshot.free
-    share = 100 * busy // snapshot.processors
-    return (
-        f"{_bar(busy, snapshot.processors)}  "
-        f"{busy} of {snapshot.processors} busy ({share} %), {snapshot.free} free"
-    )
 
 
 def _ahead(snapshot: view.Snapshot, seconds: int) -> str:

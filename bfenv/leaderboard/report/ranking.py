@@ -252,20 +252,18 @@ def render_markdown(
     """
     lines = ranked(leaderboard, by)
     columns = [*telling_columns(lines, columns_by(by)), *more]
-    text = [f"**{escaped(title(leaderboard))}**", "", *_markdown_table(lines, columns)]
-    for note in notes(leaderboard, lines):
-        text += ["", escaped(note)]
-    return "\n".join(text) + "\n"
-
-
-def _markdown_table(lines: Sequence[Standing], columns: Sequence[Column]) -> list[str]:
-    rows = zip(*(column.texts(lines) for column in columns), strict=True)
     headings = " | ".join(column.lines.replace("\n", " ") for column in columns)
-    return [
+    rows = zip(*(column.texts(lines) for column in columns), strict=True)
+    text = [
+        f"**{escaped(title(leaderboard))}**",
+        "",
         f"| {headings} |",
         "|---" + "|--:" * (len(columns) - 1) + "|",
         *("| " + " | ".join(map(escaped, cells)) + " |" for cells in rows),
     ]
+    for note in notes(leaderboard, lines):
+        text += ["", escaped(note)]
+    return "\n".join(text) + "\n"
 
 
 def escaped(text: str) -> str:
