@@ -165,7 +165,7 @@ def evaluate(
             load=load,
             seeds=seeds,
             split=split,
-            metrics=metric or [],
+            metrics=list(dict.fromkeys(metric or [])),
             tau=tau,
             shard=shard,
             workers=workers,
@@ -193,19 +193,20 @@ def _on_traces(
 ) -> list[str]:
     """Compare policies on whole workloads, print the table, and return the errors."""
     from bfenv.analysis.logged import LOGGED
-    from bfenv.baselines.registry import policies
+    from bfenv.baselines.registry import find_competitor, policies
     from bfenv.evaluation.cases import workload_cases
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.parallel.shards import read_shard
 
     options = {} if split is None else {"split": split}
     cases_of = {name: workload_cases(name, seeds, load, **options) for name in workloads}
-    cases = [case for group in cases_of.values() for case in group]
-    named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
     is_several = len(cases_of) > 1
+    cases = _labelled(cases_of) if is_several else next(iter(cases_of.values()))
+    named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
+    once = {find_competitor(given).name: given for given in (*named, *players)}  # whatever is twice
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(
-            [*([] if is_several else [LOGGED]), *named, *players],
+            [*([] if is_several else [LOGGED]), *once.values()],
             cases,
             full=is_several or bool(metrics),
             tau=tau,
@@ -217,6 +218,9 @@ def _on_traces(
     complete = [row for row in rows if row.ok]
     if complete and format not in show.DATA:
         _show_traces(complete, workloads, cases[0].trace(), is_several, split, metrics, tau, format)
+        if shard != "1/1":
+            line = f"bfenv: this is shard {shard}, so means are over a part of the runs"
+            show.text(f"{line}; --format csv has each", file=sys.stderr)
     elif complete or format is Format.json:
         show.rows([row.flat() for row in complete], format)
     elif not errors:
@@ -228,6 +232,24 @@ def _on_traces(
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
         raise typer.Exit(2)
     return errors
+
+
+def _labelled(cases_of: "dict[str, list[Case]]") -> "list[Case]":
+    """Return all cases, with one name for each workload, and for no other.
+
+    Seeds of a generated workload may be split at other jobs, which are in the names of their
+    traces. Two workloads whose traces have one name are called as they were asked for.
+    """
+    names_of = {asked: {case.trace().name for case in group} for asked, group in cases_of.items()}
+    labelled = []
+    for asked, group in cases_of.items():
+        others = {name for other in names_of if other != asked for name in names_of[other]}
+        (base,) = {name.partition("[")[0] for name in names_of[asked]}
+        label = "" if len(names_of[asked]) == 1 else base
+        if others & {*names_of[asked], label}:
+            label = asked
+        labelled += [case._replace(label=label) for case in group]
+    return labelled
 
 
 def _show_traces(
@@ -247,7 +269,7 @@ def _show_traces(
 
     if is_several:
         seeds = len({row.seed for row in rows})
-        show_policies.over_workloads(rows, format, split, seeds)
+        show_policies.over_workloads(rows, format, split, seeds, tau)
         return
     show_policies.check_metrics([row.flat() for row in rows], metrics)
     show_policies.comparison(rows, format, metrics, tau)

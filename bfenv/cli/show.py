@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
+BOLD_MEANING = "bold: the best policy that starves no job; of penalized slowdowns, the least"
+QUOTED, TEX_QUOTED = re.compile('"([^"]*)"'), r"``\1''"
 NUMBER = re.compile(r"[0-9][0-9,]*\.?[0-9]*")
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
@@ -181,7 +183,8 @@ def table(
       tables that repeat the words.
     * `whole_names`: how many columns, from the left, are never folded.
     * `title`, `note`: text above and below the table; Markdown has no title.
-    * `ranked`: the best value of each column of slowdowns and waits is bold in LaTeX.
+    * `ranked`: the best value of each column of slowdowns and waits is bold in LaTeX, where a
+      policy that starves jobs is the best of no column but of the penalized slowdown.
     """
     # Rows come from anywhere.
     lines = [[printable(cell) for cell in line] for line in lines]
@@ -272,11 +275,7 @@ def _latex(
     ranked: bool,
     below: Sequence[Sequence[str]] = (),
 ) -> str:
-    """Return a table in LaTeX.
-
-    A line with a mark of starvation is the best of no column but of the penalized slowdown, in
-    which long waits count.
-    """
+    """Return a table in LaTeX, as `table` and `latex_table` describe it."""
     words = len(columns) - numbers
     body = [[cell.translate(LATEX) for cell in line] for line in lines]
     starves = ["*" in {cell[-1:] for cell in line} for line in lines]  # names may have more of them
@@ -285,7 +284,7 @@ def _latex(
             float(number[0].replace(",", "")) if (number := NUMBER.match(line[i])) else math.inf
             for line in lines
         ]
-        is_judged = "penalized" not in heading
+        is_judged = "penalized" not in heading  # which long waits make larger
         is_fair = [not (is_judged and is_marked) for is_marked in starves]
         least = min((x for x, fair in zip(values, is_fair, strict=True) if fair), default=math.inf)
         is_ranked = ranked and i >= words
@@ -317,7 +316,10 @@ def _latex(
             *rows,
             r"\bottomrule",
             r"\end{tabular}",
-            *(rf"\par{{\footnotesize {line.translate(LATEX)}}}" for line in note.splitlines()),
+            *(
+                rf"\par{{\footnotesize {QUOTED.sub(TEX_QUOTED, line.translate(LATEX))}}}"
+                for line in [*note.splitlines(), *[BOLD_MEANING] * (ranked and any(starves))]
+            ),
             r"\end{table}",
         ]
     )

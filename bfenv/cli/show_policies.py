@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -39,10 +38,12 @@ YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the 
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
 METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
 UNCOMPILED = "~"  # before a time
-UNCOMPILED_MEANING = f"{UNCOMPILED} not all of its code was compiled yet; `bfenv warm` compiles it"
+UNCOMPILED_MEANING = (
+    f"{UNCOMPILED} not all of its code was compiled yet; `bfenv warm` compiles bfenv's own code"
+)
 MARK_MEANING = f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
 LOGGED_MEANING = "logged is not judged: in a log, jobs also wait for what is not simulated"
-NOT_JUDGED = f"starvation is not judged, because {REFERENCE} is not among the policies"
+NOT_JUDGED = f"starvation is not judged, because there are no runs of {REFERENCE}"
 CLAIRVOYANT_MEANING = (
     "clairvoyant: the estimates are the runtimes, as in a log without estimates, so the policies "
     "know how long each job will run"
@@ -102,14 +103,18 @@ def comparison(
         for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
     ]
     divisions = {division for division, policy in ranked if policy != LOGGED}
-    bound = [] if tau == TAU else [f"slowdowns are bounded at {tau} s, not at {TAU} s"]
     mark = [UNCOMPILED_MEANING] if uncompiled else []
-    note = "\n".join(_notes(rows, beyond, divisions) + mark + bound)
+    note = "\n".join(_notes(rows, beyond, divisions) + mark + _bound(tau))
     *columns, run = COLUMNS
     if is_banded:
         columns.insert(3, BAND)
     columns += [_heading(name) for name in metrics]
     table_by_division([*columns, run], lines, format, divisions, _title(rows), note)
+
+
+def _bound(tau: int) -> list[str]:
+    """Return what must be said of the bound of slowdowns."""
+    return [] if tau == TAU else [f"slowdowns are bounded at {tau} s, not at {TAU} s"]
 
 
 def check_metrics(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> None:
@@ -167,25 +172,27 @@ def table_by_division(
 
 
 def over_workloads(
-    rows: Sequence[Row], format: Format, split: str | None = None, seeds: int = 1
+    rows: Sequence[Row],
+    format: Format,
+    split: str | None = None,
+    seeds: int = 1,
+    tau: int = TAU,
 ) -> None:
     """Print each policy's slowdown on each workload, and ratios to EASY's over all.
 
-    A workload has one column, also if its seeds differ in the jobs of the split. Intervals have
-    columns of their own, but in LaTeX stand below the numbers in a small line.
-    `split` and `seeds` are what the rows were made with, for the caption.
+    Intervals have columns of their own, but in LaTeX stand below the numbers in a small line.
+    `split`, `seeds` and `tau` are what the rows were made with, for the caption and the note.
     """
     from bfenv.evaluation.summary import summarize
     from bfenv.leaderboard.report.ranking import interval_text
     from bfenv.leaderboard.standings import rank_policies
 
-    rows = _seeds_together(rows)
     names = list(dict.fromkeys(row.workload for row in rows))
     summaries = {
         name: {summary.policy: summary for summary in summarize(rows, name)} for name in names
     }
-    lines, intervals = [], []
-    for standing in rank_policies(rows):
+    lines, intervals, standings = [], [], rank_policies(rows)
+    for standing in standings:
         numbers, ends_of = [], []
         for name in names:
             summary = summaries[name].get(standing.policy)
@@ -199,8 +206,10 @@ def over_workloads(
         over_all = interval_text(standing) if standing.policy != REFERENCE else ""
         intervals.append(["", *ends_of, over_all, "", ""])
     is_judged = any(row.policy == REFERENCE for row in rows)
-    is_marked = any(MARK in line[0] for line in lines)
-    note = MARK_MEANING * is_marked if is_judged else NOT_JUDGED
+    notes = [] if is_judged else [NOT_JUDGED]
+    if any(standing.starves for standing in standings):
+        notes.append(MARK_MEANING)
+    note = "\n".join(notes + _bound(tau))
     title = "Mean bounded slowdown, and ratios to EASY's over all workloads"
     if format is Format.latex:
         scope = f" of the split {split}" if split else ""
@@ -248,34 +257,10 @@ def short_names(names: Sequence[str]) -> list[str]:
 
     Names that would then be equal stay as they are.
     """
-    short = [YEAR.sub("", _base(name)) for name in names]
+    short = [YEAR.sub("", name.partition("[")[0]) for name in names]
     return [
         name if short.count(brief) > 1 else brief for brief, name in zip(short, names, strict=True)
     ]
-
-
-def _seeds_together(rows: Sequence[Row]) -> list[Row]:
-    """Give the splits of a generated workload one name, if their seeds are what differs.
-
-    The name of a split has its first and last job, and these differ between seeds.
-    """
-    parts_of: dict[str, set[tuple[str, int]]] = {}
-    for row in rows:
-        parts_of.setdefault(_base(row.workload), set()).add((row.workload, row.seed))
-    together = {
-        base
-        for base, parts in parts_of.items()
-        if len({seed for _, seed in parts}) == len({name for name, _ in parts}) == len(parts)
-    }
-    return [
-        replace(row, workload=_base(row.workload)) if _base(row.workload) in together else row
-        for row in rows
-    ]
-
-
-def _base(workload: str) -> str:
-    """Return the name of a workload without the jobs of a split."""
-    return workload.partition("[")[0]
 
 
 def _title(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -44,7 +44,7 @@ def test_times(run):
             status, out, _ = run("evaluate", "-w", "lublin:jobs=30", "-p", "easy", "-p", "fcfs")
         assert status == 0
         assert len(re.findall(r" ~[\d.]+ m?s *$", out, re.M)) == (2 if mode == NEVER else 0)
-        assert ("`bfenv warm` compiles it" in out) == (mode == NEVER)
+        assert ("`bfenv warm` compiles" in out) == (mode == NEVER)
 
 
 def test_requested_starts(run):
@@ -158,6 +158,36 @@ def test_several_workloads(run):
     assert r"\toprule" in out and "of the split test. Below it" in out
 
 
+def test_workloads_of_one_name(run, tmp_path):
+    """Workloads whose traces have one name have columns and rows of their own."""
+    two = ("lublin:jobs=200,load=0.9", "lublin:jobs=300,seed=7")
+    _, out, _ = run("evaluate", "-w", two[0], "-w", two[1], "-p", "easy", "-p", "fcfs", "-f", "csv")
+    rows = {row["workload"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert {name: row["jobs"] for name, row in rows.items()} == {two[0]: "200", two[1]: "300"}
+
+
+def test_given_twice(run):
+    """A policy that is given twice, also in other words, runs once."""
+    options = ("-p", "easy", "-p", "easy()", "-p", "easy", "-w", "lublin:jobs=50")
+    _, out, _ = run("evaluate", *options, "-f", "json")
+    assert [row["policy"] for row in json.loads(out)] == ["easy"]
+    assert "of seeds" not in run("evaluate", *options)[1]
+
+
+def test_notes_of_several(run):
+    """Another bound is named, and no mark is explained that only a name has."""
+    given = ("-w", "lublin:jobs=100", "-w", "sud:jobs=50", "-p", "easy")
+    _, out, _ = run("evaluate", *given, "-p", "easy(order=submit * 1)", "--tau", 60)
+    assert "slowdowns are bounded at 60 s, not at 10 s" in out and "starves" not in out
+
+
+def test_shard_of_a_table(run):
+    """The table of a shard says that it has a part of the runs."""
+    options = ("-w", "lublin:jobs=50", "-p", "easy", "-p", "fcfs", "--shard", "2/2")
+    _, out, err = run("evaluate", *options)
+    assert "no runs of easy" in out and "this is shard 2/2, so means are over a part" in err
+
+
 def test_short_names():
     """A workload is called as papers call it, unless two would then have one name."""
     names = ["KTH-SP2-1996-2.1-cln[16189:28467]", "SDSC-SP2-1998-4.2-cln", "lublin"]
@@ -173,12 +203,12 @@ def test_seeds_in_one_column(run, tmp_path):
     options = (*given, "--seeds", 2, "-p", "easy", "-p", "fcfs")
     _, out, _ = run("evaluate", *options, "-f", "json")
     rows = [row for row in json.loads(out) if row["policy"] == "fcfs"]
-    assert len({row["workload"] for row in rows if "lublin" in row["workload"]}) == 2
+    assert [row["workload"] for row in rows].count("lublin") == 2
     _, out, _ = run("evaluate", *options, "-f", "latex")
     (line,) = (line for line in out.splitlines() if line.startswith("fcfs"))
     cells = line.removesuffix(r" \\").split(" & ")
     assert len(cells) == 1 + 2 + 3
-    slowdowns = [row["mean_bounded_slowdown"] for row in rows if "lublin" in row["workload"]]
+    slowdowns = [row["mean_bounded_slowdown"] for row in rows if row["workload"] == "lublin"]
     assert cells[1] == f"{sum(slowdowns) / 2:,.0f}"
 
 
