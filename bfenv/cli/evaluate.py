@@ -203,7 +203,8 @@ def _on_traces(
     is_several = len(cases_of) > 1
     cases = _labelled(cases_of) if is_several else next(iter(cases_of.values()))
     named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
-    once = {find_competitor(given).name: given for given in (*named, *players)}  # whatever is twice
+    asked: list[Named] = [*named, *players]
+    once = {find_competitor(competitor).name: competitor for competitor in asked}
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(
             [*([] if is_several else [LOGGED]), *once.values()],
