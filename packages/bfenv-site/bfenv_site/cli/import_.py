@@ -159,6 +159,7 @@ def import_log(
     }
     is_local = timezone is None and source not in io.WITH_EPOCHS and may_have_local_times(log)
     sizes = io.read_sizes(processors, split)
+    inputs = {Path(file).resolve() for file in (log, outages) if file is not None}
     traces = {}
     for part in sizes if split else [""]:  # all are read before the first file is written
         path = io.part_path(out, part)
@@ -167,6 +168,8 @@ def import_log(
         if len(set(files)) < len(files):
             raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
         for file in files:
+            if file.resolve() in inputs:  # --force must not overwrite what is read
+                raise BfenvError(f"{file} is read by this import; write to another file")
             check_new(file, force)
         common |= {"selection": chosen, "processors": sizes.get(part)}
         traces[path, chosen.users] = _import(log, source, options, outages, common)

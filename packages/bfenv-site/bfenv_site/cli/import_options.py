@@ -95,8 +95,13 @@ def read_sizes(text: str | None, split: bool) -> dict[str, int]:
         return {"": _integer(text)}
     if text is None or "=" not in text:
         raise BfenvError("--split-partitions needs --processors NAME=N,NAME=N")
-    pairs = (item.rpartition("=") for item in text.split(","))
-    return {name.strip(): _integer(number) for name, _, number in pairs}
+    sizes: dict[str, int] = {}
+    for item in text.split(","):
+        name, _, number = (part.strip() for part in item.rpartition("="))
+        if name in sizes:
+            raise BfenvError(f"--processors: {item.strip()!r:.60} comes twice")
+        sizes[name] = _integer(number)
+    return sizes
 
 
 def _integer(text: str) -> int:

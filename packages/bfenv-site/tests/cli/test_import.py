@@ -185,6 +185,25 @@ def test_users(command):
     assert Path("part-cpu.csv").stat().st_mode & 0o777 == 0o600
 
 
+def test_partition_twice(command):
+    """A partition whose size is given twice is refused; neither size wins silently."""
+    _, _, err = command("dump.txt -o c.swf --split-partitions --processors a=64,b=8,a=16")
+    assert err == "bfenv: --processors: 'a=16' comes twice\n"
+
+
+@pytest.mark.parametrize("options", ["--ids ./dump.txt", "--users link.txt", "--ids down.csv"])
+def test_input_kept(command, options):
+    """The log and the file of outages are never overwritten, under whatever name."""
+    Path("link.txt").symlink_to("dump.txt")
+    Path("down.csv").write_text("2026-01-02,2026-01-03\n")
+    status, _, err = command(
+        f"dump.txt -o a.swf --processors 8 --outages down.csv --force {options}"
+    )
+    name = options.split()[1].removeprefix("./")
+    assert (status, err) == (2, f"bfenv: {name} is read by this import; write to another file\n")
+    assert Path("dump.txt").read_text() == DUMP and not Path("a.swf").exists()
+
+
 def test_local_times(command):
     """A note says that local times were read as UTC, unless there are none or you give the zone."""
     local = re.sub("17672[0-9]{5}", "2026-01-01T12:00:00", PARTITIONS).replace(
