@@ -297,9 +297,9 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
         numbers = cl.count_reasons(reading.counts, reasons)
         found = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
         raise WorkloadError(f"{reading.path}: no line is a job that ran ({found})")
-    if (peak := rn.peak_use(jobs)) > processors:
+    if rn.peak_use(jobs) > processors:  # a single job that is too large may be a wrong line
         warnings.warn(
-            f"{reading.path}: {peak:,} processors were in use at once, more than the "
+            f"{reading.path}: {rn.peak_use(runs):,} processors were in use at once, more than the "
             f"{processors:,} given; check the size of the machine, or import its partitions one by "
             "one",
             stacklevel=4,

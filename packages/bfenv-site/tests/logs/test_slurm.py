@@ -365,10 +365,10 @@ def test_hint_of_the_machines_size(tmp_path):
 
 
 def test_more_in_use_than_there_is(tmp_path):
-    """A peak use above the given size of the machine is a warning."""
+    """A peak use above the given size is a warning; it counts the jobs that are too large."""
     lines = [line(), line(JobID="8"), line(JobID="9", AllocCPUS=99)]
     path = dump(tmp_path, *lines)
-    with pytest.warns(UserWarning, match=r"\b8\b.*\b7\b") as warned:
+    with pytest.warns(UserWarning, match=r"\b107\b.*\b7\b") as warned:
         trace = read_sacct(path, processors=7)
     assert warned[0].filename == __file__
     assert len(trace) == 2
