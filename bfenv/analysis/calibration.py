@@ -46,9 +46,10 @@ def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
 
     Returns:
         "log_mean_wait_ratio" and "log_median_wait_ratio" are the schedule's mean and median wait
-        over the logged ones, NaN if the latter are 0. "log_rank_correlation" is Spearman's
-        coefficient of the waits, NaN if all waits of one schedule are equal. "log_close" is the
-        share of the jobs whose waits differ by at most ten minutes or a factor of two.
+        over the logged ones: 1 if both are 0, NaN (in truth infinite) if only the logged one is.
+        "log_rank_correlation" is Spearman's coefficient of the waits: 1 if all waits are equal in
+        both schedules, because their orders agree, and NaN if they are in only one. "log_close" is
+        the share of the jobs whose waits differ by at most ten minutes or a factor of two.
 
     Raises:
         BfenvError: If the schedules are not of the same jobs.
@@ -57,10 +58,11 @@ def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
     simulated, real = schedule.wait.astype(np.float64), logged.wait.astype(np.float64)
     apart = np.abs(simulated - real)
     close = (apart <= NEAR) | (np.maximum(simulated, real) <= FACTOR * np.minimum(simulated, real))
+    all_tied = np.ptp(simulated) == np.ptp(real) == 0
     return {
         "log_mean_wait_ratio": _ratio(simulated.mean(), real.mean()),
         "log_median_wait_ratio": _ratio(float(np.median(simulated)), float(np.median(real))),
-        "log_rank_correlation": rank_correlation(simulated, real),
+        "log_rank_correlation": 1.0 if all_tied else rank_correlation(simulated, real),
         "log_close": float(close.mean()),
     }
 
@@ -73,7 +75,8 @@ def verdict(numbers: Mapping[str, float | None]) -> str:
 
     Returns:
         "good", "fair" or "poor", by the thresholds in `VERDICTS`, all three of which must be
-        reached; "" without numbers to judge.
+        reached; "" without numbers to judge. A number that is NaN reaches none. So where no job
+        waits in the log, the simulation is good if no job waits in it either, and poor otherwise.
 
     Examples:
         >>> from bfenv.analysis import verdict
@@ -112,4 +115,6 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _ratio(simulated: float, logged: float) -> float:
+    if simulated == logged:  # also 0
+        return 1.0
     return float(simulated / logged) if logged else float("nan")

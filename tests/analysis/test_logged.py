@@ -141,11 +141,27 @@ def test_itself():
 
 
 def test_nothing_waits():
-    """Where the log has no waits, ratios are unknown, and so is how well it is repeated."""
+    """Where only the log has no waits, ratios are unknown, and it is repeated poorly."""
     numbers = calibrate(waiting(0, 5), waiting(0, 0))
     assert math.isnan(numbers["log_mean_wait_ratio"])
     assert math.isnan(numbers["log_rank_correlation"])
     assert verdict(numbers) == "poor"
+
+
+@pytest.mark.parametrize(
+    ("simulated", "logged", "word"),
+    [
+        ((0, 0), (0, 0), "good"),
+        ((0,), (0,), "good"),
+        ((50, 50), (60, 60), "good"),
+        ((0, 0), (60, 60), "poor"),
+        ((60, 60), (0, 0), "poor"),
+        ((60, 60), (60, 61), "poor"),
+    ],
+)
+def test_equal_waits(simulated, logged, word):
+    """Waits that are equal in both schedules are in one order, and their mean decides."""
+    assert verdict(calibrate(waiting(*simulated), waiting(*logged))) == word
 
 
 @pytest.mark.parametrize(
