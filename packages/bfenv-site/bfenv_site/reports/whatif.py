@@ -115,12 +115,12 @@ def _typical(found: WhatIf) -> list[float]:
 
 def what_if_lines(found: WhatIf) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS for each row; all durations are in one unit."""
-    like, lines = _typical(found), []
+    like, base, lines = _typical(found), found.rows[0].workload, []
     for row, change in zip(found.rows, found.changes, strict=True):
         mean, p95, longest = durations((row.metrics[name] for name in WAITS), like)
-        is_base = change.low == change.high == 0
         ends = [
-            "" if is_base or end != end else signed_durations([end], like)[0] for end in change[:3]
+            "" if row.workload == base or end != end else signed_durations([end], like)[0]
+            for end in change[:3]
         ]
         used = percent(row.metrics["utilization"])
         machine = f"{row.jobs:,}", f"{row.processors:,}"
@@ -159,8 +159,9 @@ def _first(found: WhatIf) -> Markup:
     )
     mean, p95 = durations((row.metrics[metric] for metric in WAITS[:2]), like)
     verb = "falls" if change.value < 0 else "grows"
+    moves = f"{verb} from {now} to {mean}" if change.value else f"stays at {now}"
     verdict = (
-        f"With {row.workload}, the mean wait of {row.policy} {verb} from {now} to {mean} "
+        f"With {row.workload}, the mean wait of {row.policy} {moves} "
         f"({less_or_more(change, like) if change.low <= change.high else 'not the same jobs'})."
     )
     figures += [(mean, f"mean wait, {row.workload}"), (p95, "95 of 100 jobs wait less then")]

@@ -86,6 +86,17 @@ def test_jobs_left_out(run, site, tmp_path):
     assert line in out and line in page.read_text()
 
 
+def test_zero(run, site, tmp_path):
+    """A variant that changes no wait has a change of 0; only the site as it is has none."""
+    page = tmp_path / "page.html"
+    options = ("--without", "outages", "-o", page, "-f", "markdown")
+    _, out, _ = run("report", "whatif", site, *options)
+    as_is, changed = (line.split("|")[4:7] for line in out.splitlines()[2:4])
+    assert [cell.strip() for cell in as_is] == [""] * 3
+    assert {cell.split()[0] for cell in changed} == {"0"}
+    assert re.search(r"the mean wait of easy stays at [0-9.]+ \S+ \(", page.read_text())
+
+
 def test_long_labels(run, site):
     """The label of several changes is broken between them, and is there once with all its notes."""
     changes = "processors=+10%,split-estimate=10min,estimates=-30%"
