@@ -1,6 +1,7 @@
 """Options that several commands have, and checks of the files they write."""
 
 import os
+import re
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -94,6 +95,7 @@ DECISION = 10  # seconds
 PROGRAMS = "--player", "--command"  # options that take a program
 WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
 WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG"}  # of the others
+LOG = re.compile(r"\.swf(\.gz)?(:|$)")  # how a workload ends that is a file, or its options begin
 
 
 class Sandbox(StrEnum):
@@ -160,14 +162,14 @@ class Once(TyperCommand):
         if extra:
             takes_none = all(param.param_type_name == "option" for param in self.params)
             names = {name for param in self.params for name in param.opts}
-            workload = ", a workload by --workload" if "--workload" in names else ""
-            programs = "".join(f", a program by {name}" for name in PROGRAMS if name in names)
-            is_policy = takes_none and "--policy" in names
-            hint = (
-                f"name a policy by --policy {extra[0]}{workload}{programs}"
-                if is_policy
-                else "see --help"
-            )
+            hint = "see --help"
+            if takes_none and "--policy" in names:
+                ways = ["a policy by --policy"]
+                for param in self.params:
+                    if not WORKLOAD_OPTIONS.isdisjoint(param.opts):  # some call it --log
+                        ways.insert(not LOG.search(extra[0]), f"a workload by {param.opts[0]}")
+                ways += [f"a program by {name}" for name in PROGRAMS if name in names]
+                hint = f"name {ways[0]} {', '.join([extra[0], *ways[1:]])}"
             noun = "argument" if takes_none else "further argument"
             raise BfenvError(f"{command} takes no {noun} {extra[0]!r}; {hint}")
         for option in given:

@@ -73,6 +73,14 @@ def test_argument_too_many(run, command, hint):
     assert (status, err) == (2, f"bfenv: {command} takes no argument './mine'; {hint}\n")
 
 
+@pytest.mark.parametrize("log", ["a.swf", "a.swf.gz", "a.swf.gz:outages=find"])
+def test_log_as_argument(run, log):
+    """A log where a command takes no argument is meant as its workload, not as a policy."""
+    _, _, err = run("gantt", log)
+    hint = f"name a workload by --workload {log}, a policy by --policy"
+    assert err == f"bfenv: gantt takes no argument '{log}'; {hint}\n"
+
+
 @pytest.mark.parametrize("command", ["workloads info"])
 @pytest.mark.parametrize("option", ["-w", "--workload"])
 def test_workload_is_an_argument(run, command, option):
