@@ -1,14 +1,13 @@
 """The command `bfenv apply`."""
 
 import json
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from bfenv.cli.options import check_folder, duration_option, option
+from bfenv.core.errors import BfenvError
 
 
 def apply(
@@ -58,18 +57,27 @@ def apply(
 
     check_folder(log)
     check_folder(state)
-    with nullcontext(sys.stdout) if log is None else log.open("a") as file:
+    if log is not None:
+        log.open("a").close()  # before any job is lifted
 
-        def tell(event: dict[str, Any]) -> None:
-            print(json.dumps(event), file=file, flush=True)
+    def tell(event: dict[str, Any]) -> None:
+        line = json.dumps(event)
+        if log is None:
+            print(line, flush=True)
+            return
+        try:
+            with log.open("a") as file:
+                print(line, file=file)
+        except OSError as error:  # of a full disk, Python does not say which file it was
+            raise BfenvError(f"{log}: cannot be written: {error.strerror}") from error
 
-        apply_order(
-            policy,
-            log=tell,
-            write=write,
-            every=every,
-            depth=depth,
-            partitions=partition or (),
-            state=state,
-            cycles=cycles,
-        )
+    apply_order(
+        policy,
+        log=tell,
+        write=write,
+        every=every,
+        depth=depth,
+        partitions=partition or (),
+        state=state,
+        cycles=cycles,
+    )
