@@ -207,8 +207,9 @@ def with_load(trace: Trace, load: float) -> Trace:
         0.9
     """
     check_trace(trace)
+    own_load = _own_load(trace)  # first, because a load relative to none is no finite number
     load = check_number("load", load, positive=True, error=WorkloadError)
-    return _stretched(trace, _own_load(trace) / load, f"load {load:g}", f"@{load:g}")
+    return _stretched(trace, own_load / load, f"load {load:g}", f"@{load:g}")
 
 
 def with_arrival_rate(trace: Trace, arrival_rate: float) -> Trace:

@@ -207,6 +207,8 @@ def with_offered_load(trace: Trace, text: str) -> Changed:
     check_trace(trace)
     try:
         match = LESS.fullmatch(text.strip())
+        if match and _factor(match) <= 0:
+            raise WorkloadError(f"load: a decrease must be below 100%, got {text!r:.60}")
         load = trace.offered_load * _factor(match) if match else check_load("load", float(text))
     except WorkloadError:
         raise

@@ -127,6 +127,13 @@ def test_load():
     assert changed.runtime.tolist() == TRACE.runtime.tolist()
 
 
+@pytest.mark.parametrize("load", ["0.5", "+10%"])
+def test_no_load(load):
+    """Jobs that are all submitted at once have no load to change, by a share or to a number."""
+    with pytest.raises(WorkloadError, match="all jobs have the same submit time"):
+        whatif.with_offered_load(bfenv.make_trace([0], [1], [9], 4), load)
+
+
 def test_changes(tmp_path):
     """Several changes are made one after the other, and all their notes are kept."""
     text = "processors=4, max-estimate=100s,estimates=-50%,without=outages"
@@ -163,6 +170,7 @@ def test_quoted_value(tmp_path):
         ("procesors=4", "processors"),
         ("processors", "processors needs a value, like processors=.10%"),
         ("load=much", "'much'"),
+        ("load=-100%", "a decrease must be below 100%, got '-100%'"),
         ("max-estimate=24", "24 of what. Write 24h, 24min or 24s"),
         ("estimates=30%", "write .30% or -30%"),
         ("max-estimate=soon", "'soon'"),
