@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Unpack
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
+from bfenv.workloads.logs.markers import is_nothing
 from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
 from bfenv_site.logs.conversion import CommonOptions, convert
 from bfenv_site.logs.estimates import UNITS
@@ -160,18 +161,28 @@ def split_units(mapping: Mapping[str, str]) -> tuple[dict[str, str], dict[str, f
 
 
 def _in_seconds(parse: Callable[[Any], Record], units: Mapping[str, float], line: Any) -> Record:
-    """Return a record whose times and durations that are numbers count seconds."""
+    """Return a record whose times and durations that are numbers count seconds.
+
+    Raises ValueError if a time with a unit is a date.
+    """
     record = parse(line)
     changed: dict[str, Any] = {}
     for field, unit in units.items():
         name = "limit" if field == "estimate" else field
         value = getattr(record, name)
-        with suppress(ValueError, TypeError, OverflowError):  # other text says its own units
+        try:
             number = float(value)
-            if field == "estimate" and number in (ENDLESS_NUMBER, NO_NUMBER):
-                changed[name] = ""
-            elif 0 <= number < MOST:
-                changed[name] = number * unit
+        except (ValueError, TypeError, OverflowError):
+            if field in TIMES and not is_nothing(value):  # a duration as text says its own units
+                raise ValueError(
+                    f"{field}: {str(value)[:40]!r} is not a number; leave out the unit of its "
+                    "column"
+                ) from None
+            continue
+        if field == "estimate" and number in (ENDLESS_NUMBER, NO_NUMBER):
+            changed[name] = ""
+        elif 0 <= number < MOST:
+            changed[name] = number * unit
     return record._replace(**changed)
 
 

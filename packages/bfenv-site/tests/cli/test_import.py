@@ -204,6 +204,15 @@ def test_input_kept(command, options):
     assert Path("dump.txt").read_text() == DUMP and not Path("a.swf").exists()
 
 
+def test_unit_of_dates(command):
+    """A unit behind the column of a time is refused if the column has dates."""
+    Path("jobs.csv").write_text("when,cpus,ran\n2026-01-01T12:00:00,4,100\n")
+    _, _, err = command(
+        "jobs.csv -o a.swf --processors 8 --map submit=when:min,size=cpus,runtime=ran"
+    )
+    assert "'2026-01-01T12:00:00' is not a number; leave out the unit of its column" in err
+
+
 def test_local_times(command):
     """A note says that local times were read as UTC, unless there are none or you give the zone."""
     local = re.sub("17672[0-9]{5}", "2026-01-01T12:00:00", PARTITIONS).replace(
