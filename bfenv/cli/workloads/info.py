@@ -138,5 +138,6 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
                 fmt.percent(total),
             )
         )
-    print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")
+    count = numbers["distinct_estimates"]
+    print(f"The most popular of {count:,} estimates:\n" if count > 1 else "The only estimate:\n")
     show.table(("", "estimate", "jobs", "share", "so far"), lines, format, numbers=4)

@@ -37,6 +37,13 @@ def test_table(info):
         assert expected in text
 
 
+def test_only_estimate(info, tmp_path):
+    """A single estimate is not the most popular of several."""
+    job = "1 0 -1 30 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n"
+    (tmp_path / "log.swf").write_text("; MaxProcs: 8\n" + job)
+    assert "The only estimate:\n" in info(tmp_path / "log.swf")[1]
+
+
 def test_cleaning(info, tmp_path):
     """What was dropped, changed or missing in a log is shown."""
     line = "{} {} -1 {} 2 -1 -1 2 {} -1 1 {} 1 1 1 1 -1 -1\n"
