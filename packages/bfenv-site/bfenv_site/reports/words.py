@@ -8,6 +8,7 @@ from bfenv.analysis.intervals import Interval
 from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
+from bfenv.core.partitions import partitions_of
 from bfenv.core.text import counted
 from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at
@@ -124,10 +125,15 @@ def _period(comparison: SiteComparison) -> str:
         period = f"over {duration(last)}"
     else:
         period = f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d} ({begin.tzinfo})"
+    machines, shared = partitions_of(trace)
+    spare = trace.processors - sum(machine.processors for machine in machines)
+    unused = ""
+    if machines and not shared and spare:
+        unused = f", {spare:,} of which {'is' if spare == 1 else 'are'} in no partition"
     left_out = left_out_text(trace.cleaning)
     return (
         f"{comparison.workload}: {counted(len(trace), 'job')} {period} "
-        f"on {counted(trace.processors, 'processor')}{left_out and '; '}{left_out}."
+        f"on {counted(trace.processors, 'processor')}{unused}{left_out and '; '}{left_out}."
     )
 
 

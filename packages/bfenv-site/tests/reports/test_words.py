@@ -11,9 +11,11 @@ import pytest
 import bfenv
 from bfenv.analysis.intervals import Interval
 from bfenv.analysis.logged import logged_schedule
+from bfenv.core.schedule import Schedule
 from bfenv_site.reports.comparison import compare_site
 from bfenv_site.reports.opening import verdict
 from bfenv_site.reports.words import less_or_more, sentences
+from tests.linked_jobs import partitioned
 
 CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
 
@@ -67,6 +69,22 @@ def test_period(compared):
     assert sentences(comparison)[0] == text
 
 
+@pytest.mark.parametrize(
+    ("sizes", "machine"),
+    [
+        ("cpu=3,gpu=1", "4 processors"),
+        ("cpu=2,gpu=1", "4 processors, 1 of which is in no partition"),
+        ("cpu=2,gpu&cpu", "4 processors"),
+    ],
+)
+def test_processors_in_no_partition(sizes, machine):
+    """Processors in no partition are counted, unless partitions share nodes."""
+    trace = partitioned(bfenv.make_trace([0, 1], [1, 1], [9, 9], 4), [1, 2], sizes, 4)
+    starts = trace.jobs.submit
+    today = Schedule(trace, "easy", 0, starts, starts + 9, starts - 9, starts - 9)
+    assert sentences(compare_site(today, []))[0].endswith(f" on {machine}.")
+
+
 def test_period_of_few_dateless_jobs(site, tmp_path):
     """Without dates there is a duration, and jobs that the trace lacks are counted."""
     lines = site.read_text().splitlines()
@@ -78,7 +96,7 @@ def test_period_of_few_dateless_jobs(site, tmp_path):
     text = sentences(compare_site(today, [], None))[0]
     assert re.fullmatch(
         rf"few: {len(today.trace)} jobs over [0-9.]+ (h|d) on 1 processor; {dropped} jobs of the "
-        r"log are left out \(larger than the machine\)\.",
+        r"whole log are left out \(larger than the machine\)\.",
         text,
     )
 
