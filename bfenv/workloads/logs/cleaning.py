@@ -137,7 +137,10 @@ def malformed_warning(count: int, first: str) -> str:
 
 
 def left_out_text(cleaning: Cleaning) -> str:
-    """Return how many jobs of a log are not in its trace, and why; "" if all are."""
+    """Return how many jobs of a log are not in its trace, and why; "" if all are.
+
+    The trace may be a part of the log, so the text says that the number is that of the whole log.
+    """
     dropped = cleaning.dropped
     if not dropped:
         return ""
@@ -145,7 +148,7 @@ def left_out_text(cleaning: Cleaning) -> str:
     text = "; ".join(
         reason if count == dropped else f"{reason}: {count:,}" for count, reason in reasons
     )
-    jobs = counted(dropped, "job of the log is", "jobs of the log are")
+    jobs = counted(dropped, "job of the whole log is", "jobs of the whole log are")
     return f"{jobs} left out ({text})"
 
 

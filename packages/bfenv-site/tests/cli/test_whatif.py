@@ -82,7 +82,7 @@ def test_jobs_left_out(run, site, tmp_path):
     dropped = bfenv.load_workload(own).cleaning.dropped
     assert dropped > 1
     _, out, _ = run("report", "whatif", own, "-o", page, columns=160)
-    line = f"as is: {dropped} jobs of the log are left out (larger than the machine)"
+    line = f"as is: {dropped} jobs of the whole log are left out (larger than the machine)"
     assert line in out and line in page.read_text()
 
 

@@ -143,10 +143,10 @@ def test_left_out():
     assert cleaning.left_out_text(cleaning.Conversion(clipped=3)) == ""
     assert (
         cleaning.left_out_text(cleaning.Conversion(steps=1))
-        == "1 job of the log is left out (job step)"
+        == "1 job of the whole log is left out (job step)"
     )
     assert cleaning.left_out_text(cleaning.Conversion(steps=1_000, no_size=2)) == (
-        "1,002 jobs of the log are left out (job step: 1,000; no size: 2)"
+        "1,002 jobs of the whole log are left out (job step: 1,000; no size: 2)"
     )
 
 
