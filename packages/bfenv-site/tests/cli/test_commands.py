@@ -51,6 +51,8 @@ def test_argument_too_many(run):
     status, out, err = run("report", "whatif", "lublin", "extra")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "'extra'; see --help" in err
+    _, _, err = run("when", "a.swf.gz")
+    assert err.endswith("; name a workload by --log a.swf.gz, a policy by --policy\n")
 
 
 @pytest.mark.parametrize(("body", "error"), FAILURES)
