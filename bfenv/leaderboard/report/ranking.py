@@ -236,7 +236,7 @@ def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
     def mean(line: Standing) -> float | None:
         rows = [r for r in leaderboard.rows if (r.policy, division(r)) == line[:2]]
         values = [value for r in rows if (value := r.metrics.get(metric)) is not None]
-        return sum(values) / len(values) if len(values) == line.rows else None
+        return sum(values) / len(values) if values and len(values) == line.rows else None
 
     heading = metric.replace("_", " ")
     return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)

@@ -7,6 +7,7 @@ import pytest
 
 import bfenv
 import bfenv.leaderboard.report.ranking as ranking
+from bfenv.analysis.formatting import MISSING
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.report.ranking import (
     TEXT_COLUMNS,
@@ -179,6 +180,19 @@ def test_failed_rows(rows, tmp_path):
     line = ranked(leaderboard)[-1]
     assert (line.policy, line.rank) == ("los", None)
     assert "illegal &lt;start&gt; of job 7" in render_markdown(leaderboard)
+
+
+def test_metric_of_failed_policy(rows, tmp_path):
+    """The column of a metric has no number for a policy of which every row failed."""
+    for row in rows.values():
+        if row["policy"] == "los":
+            row |= {"status": "failed", "error": "late", "metrics": {}, "versus": {}}
+            row |= {"classes": {}, "curves": {}}
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    column = ranking.metric_column(leaderboard, "max_wait")
+    lines = ranked(leaderboard)
+    texts = dict(zip([line.policy for line in lines], column.texts(lines), strict=True))
+    assert [name for name, text in texts.items() if text == MISSING] == ["los"]
 
 
 def test_several_versions(rows, tmp_path):
