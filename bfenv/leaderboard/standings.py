@@ -63,15 +63,16 @@ class LogRatios(NamedTuple):
 
     by_policy: dict[str, np.ndarray]  # (runs, tasks) float64, NaN where a row is missing
     over: Literal["runs", "tasks"]
+    incomplete: frozenset[str]  # policies with jobs that the reference lacks, and the reference
 
     def options(self) -> dict[str, Any]:
         """Return the options of `bootstrap`."""
         return {"seed": SEED, "over": self.over}
 
     def are_whole(self, policy: str) -> bool:
-        """Whether the policy has all rows that the reference has."""
+        """Whether the policy has all rows that the reference has, and none without it."""
         logs = self.by_policy[policy]
-        return bool(logs.size and np.isfinite(logs).all())
+        return bool(logs.size and np.isfinite(logs).all()) and policy not in self.incomplete
 
 
 def find_measure(by: str, rows: Iterable[Row]) -> str:
@@ -101,8 +102,9 @@ def rank_policies(rows: Iterable[Row], by: str = "penalized") -> list[Standing]:
             makes long waits cost; "slowdown", "wait", or the name of a metric of the rows.
 
     Returns:
-        The best first in each division. Policies with a failed row, or without one where the
-        reference has one, come last in their division, unranked.
+        The best first in each division. Policies with a failed row, without one where the
+        reference has one, or with one where it has none, come last in their division, unranked.
+        So does a reference without a row where another policy has one.
 
     Raises:
         UnknownNameError: If no row has such a metric.
@@ -173,6 +175,9 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
         if row.policy == REFERENCE:
             traces.setdefault(row.workload, {})[row.workload_hash] = None
 
+    alone = {row.policy for row in ok if row.workload_hash not in traces.get(row.workload, ())}
+    incomplete = frozenset({*alone, REFERENCE} if alone else ())  # the reference lacks these rows
+
     def mean_log(name: str, workload: str, trace: str) -> float:
         usual = runs[REFERENCE, workload, trace][0]
         rows = runs.get((name, workload, trace), [])
@@ -187,9 +192,11 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
     }
     counts = {len(hashes) for hashes in traces.values()}
     if len(counts) == 1 and counts != {1}:
-        return LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
+        by_run = {name: np.array(parts).T for name, parts in logs.items()}
+        return LogRatios(by_run, "runs", incomplete)
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
-    return LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
+    by_task = {name: np.array(parts) for name, parts in means.items()}
+    return LogRatios(by_task, "tasks", incomplete)
 
 
 def log_ratio(row: Row, usual: Row, metric: str) -> float:

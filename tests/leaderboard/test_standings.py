@@ -147,6 +147,19 @@ def test_no_rank(fault):
     assert lines[-1].ratio is None and lines[-1].improvement == 1
 
 
+@pytest.mark.parametrize("fault", ["missing", "failed"])
+def test_no_row_of_reference(fault):
+    """Where a run of the reference failed or is missing, only who did not run there has a rank."""
+    rows = [one for one in rows_of(p=0.5, q=2.0) if (one.policy, one.seed) != ("q", 2)]
+    gone = [one for one in rows if (one.policy, one.seed) == ("easy", 2)]
+    rows = [one for one in rows if one not in gone]
+    if fault == "failed":
+        rows += [failed("easy", one.workload, 2) for one in gone]
+    lines = rank_policies(rows)
+    assert [(line.policy, line.rank) for line in lines] == [("q", 1), ("easy", None), ("p", None)]
+    assert [line.score for line in lines[1:]] == [None, None]
+
+
 def test_no_reference():
     """Without rows of the reference there is no ranking."""
     lines = rank_policies([one for one in rows_of(p=0.5) if one.policy == "p"])
