@@ -42,9 +42,9 @@ def report(
 
     The default measure is the penalized slowdown: the mean bounded slowdown divided by EASY's,
     multiplied by the longest wait divided by EASY's if that is above 1. A mark shows the policies
-    that starve jobs. The HTML page is a single file and makes no network requests. Its Gantt chart
-    shows the hours in which EASY and the best policy differ most. For other hours, use `bfenv
-    gantt`.
+    that starve jobs. The HTML page is a single file and makes no network requests. It ranks by the
+    penalized slowdown. Its Gantt chart shows the hours in which EASY and the best policy differ
+    most. For other hours, use `bfenv gantt`.
 
     \b
     Examples:
@@ -57,15 +57,22 @@ def report(
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.report.gantt_selection import select_gantt
     from bfenv.leaderboard.report.ranking import metric_column, render_markdown
-    from bfenv.leaderboard.standings import find_measure
+    from bfenv.leaderboard.standings import PENALIZED, find_measure
     from bfenv.leaderboard.store import read_leaderboard
 
     if log and html is None:
         raise BfenvError("--log needs --html: it is for the Gantt chart of the page")
-    if metrics and format in show.DATA:
-        raise BfenvError("--metrics needs --format table, markdown or latex")
+    if html is not None and markdown is not None and html.resolve() == markdown.resolve():
+        raise BfenvError(f"--html and --markdown name the same file, {html}")
+    for given, name in ((metrics, "--metrics"), (metric, "--metric")):
+        if given and format in show.DATA:
+            raise BfenvError(f"{name} needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
-    find_measure(by, leaderboard.rows)
+    if find_measure(by, leaderboard.rows) != PENALIZED and html is not None:
+        raise BfenvError(
+            f"--by {by} is not for --html: the page ranks by the penalized slowdown; "
+            "use --markdown, or leave out --by"
+        )
     more = [metric_column(leaderboard, name) for name in metric or ()]
     for path in (html, markdown):
         options.check_folder(path)

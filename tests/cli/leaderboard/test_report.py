@@ -78,7 +78,10 @@ def test_files(run, board, tmp_path):
     [
         (("--html", "nowhere/page.html"), "nowhere"),
         (("--log", "log.swf"), "--log needs --html"),
-        (("--metrics", "-f", "csv"), "--metrics"),
+        (("--html", "page.html", "--by", "wait"), "--by wait is not for --html"),
+        (("--html", "page", "--markdown", "./page"), "the same file, page"),
+        (("--metrics", "-f", "csv"), "--metrics needs --format"),
+        (("--metric", "max_wait", "-f", "json"), "--metric needs --format"),
         (("--metric", "p95"), "no row has the metric 'p95'; there are"),
     ],
 )
