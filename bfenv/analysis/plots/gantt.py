@@ -5,6 +5,7 @@ policy. Of a large machine, or of many jobs under two policies, it shows the use
 jobs, and the largest jobs.
 """
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,13 @@ from typing import TYPE_CHECKING
 import bfenv.analysis.plots.figure as fg
 from bfenv.analysis.formatting import compound_duration, moment
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.gantt_overview import draw_largest, draw_use, is_large, use_by_size
+from bfenv.analysis.plots.gantt_overview import (
+    draw_largest,
+    draw_use,
+    is_large,
+    rows_of_largest,
+    use_by_size,
+)
 from bfenv.analysis.plots.gantt_scene import COLOURS, HATCH, Scene, draw_hatching, scene
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Trace
@@ -44,6 +51,7 @@ STEPS = (
 )  # seconds between ticks
 TICKS = 13  # at most
 DIAGONALS = 120, 45  # in a chart's width and height
+NAME_WIDTH = 100  # characters of a policy's name in a line
 WIDTH, HEIGHT = 12.0, 5.2  # inches, of a chart and of each policy
 
 
@@ -108,10 +116,11 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
                 draw_largest(rows[1], view, scenes)
             else:
                 _machine(rows[0], view)
-            rows[0].set_title(one_line(view.schedule.policy), fontsize=11)
-            rows[0].set_title(
-                view.heading(), loc="right", fontsize=9, fontweight="normal", color=fg.GREY
-            )
+            name = textwrap.fill(one_line(view.schedule.policy), NAME_WIDTH)
+            rows[0].set_title(name, fontsize=11)
+            # The label of an axis on top is below the title, however many lines the name has.
+            rows[0].xaxis.set_label_position("top")
+            rows[0].set_xlabel(view.heading(), loc="left", fontsize=9, color=fg.GREY)
             _queue(rows[-1], view, longest)
         trace = schedules[0].trace
         _time_axis(panels[-1], trace, begin, span)
@@ -216,13 +225,16 @@ def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
         _, uses = use_by_size(scenes[0])
         entries = [Patch(facecolor=COLOURS[k], label=use.label) for k, use in enumerate(uses)]
         entries.append(backfilled)
+        jobs = rows_of_largest(scenes)
+        runs = [run for view in scenes for run in view.runs if run.job in jobs]
     else:
         entries = [
             Patch(facecolor=COLOURS[0], label="a job, with its number"),
             backfilled,
             Patch(facecolor="white", edgecolor="#BBBBBB", linewidth=0.8, label="idle"),
         ]
-    if any(run.trial for view in scenes for run in view.runs):
+        runs = [run for view in scenes for run in view.runs]
+    if any(run.trial for run in runs):
         entries.append(
             Patch(
                 facecolor="white", edgecolor=fg.GREY, linestyle="--", label="a trial, then killed"
@@ -231,7 +243,7 @@ def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
     figure.legend(
         handles=entries,
         loc="outside lower left",
-        ncols=4,
+        ncols=5,
         fontsize=9,
         handlelength=1.6,
         borderpad=0.2,

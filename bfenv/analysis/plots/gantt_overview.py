@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.figure import ABOUT, INK
+from bfenv.analysis.plots.figure import ABOUT, GREY, INK
 from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, draw_hatching
 from bfenv.core.text import counted
 
@@ -39,8 +39,10 @@ def is_large(scenes: Sequence[Scene]) -> bool:
 
 def use_by_size(scene: Scene) -> tuple[np.ndarray, list[Use]]:
     """Return (k,) instants in seconds, ascending, and the use of each class, small jobs first."""
-    ends = _class_ends(scene)
-    labels = [f"jobs of up to {counted(ends[0], 'processor')}", f"up to {ends[1]:,}", "larger jobs"]
+    labels = [f"up to {end:,}" for end in _class_ends(scene)]
+    if labels:
+        labels[0] = f"jobs of up to {counted(_class_ends(scene)[0], 'processor')}"
+    labels.append("larger jobs" if labels else "jobs")
     jobs = [run.job for run in scene.runs]
     size, classes = scene.schedule.trace.jobs.size[jobs], size_class(scene, jobs)
     begin, end = np.clip(
@@ -63,7 +65,10 @@ def size_class(scene: Scene, job: Any) -> Any:
 
 
 def _class_ends(scene: Scene) -> list[int]:
-    return [max(int(share * scene.schedule.trace.processors), 1) for share in SHARES]
+    """Return the sizes up to which the smaller classes reach, without classes that have no size."""
+    processors = scene.schedule.trace.processors
+    ends = {max(int(share * processors), 1) for share in SHARES}
+    return sorted(end for end in ends if end < processors)
 
 
 def largest(scene: Scene, parts: int = 1) -> list[Placed]:
@@ -82,6 +87,15 @@ def largest(scene: Scene, parts: int = 1) -> list[Placed]:
     )
 
 
+def rows_of_largest(scenes: Sequence[Scene]) -> dict[int, int]:
+    """Return the row of each job that is among the largest of some scene, by its first start."""
+    rows: dict[int, int] = {}
+    candidates = (run for scene in scenes for run in largest(scene, len(scenes)))
+    for run in sorted(candidates, key=lambda run: run.start):
+        rows.setdefault(run.job, len(rows))
+    return rows
+
+
 def draw_use(axes: "Axes", scene: Scene) -> None:
     """Draw the processors in use, stacked by class."""
     times, uses = use_by_size(scene)
@@ -93,6 +107,7 @@ def draw_use(axes: "Axes", scene: Scene) -> None:
         )
         below = above
     axes.set(ylim=(0, scene.schedule.trace.processors), ylabel="processors")
+    axes.locator_params(axis="y", integer=True)
     axes.tick_params(bottom=False)
 
 
@@ -101,10 +116,7 @@ def draw_largest(axes: "Axes", scene: Scene, scenes: Sequence[Scene]) -> None:
 
     A job has the same row in the picture of each of `scenes`.
     """
-    rows: dict[int, int] = {}
-    candidates = (run for picture in scenes for run in largest(picture, len(scenes)))
-    for run in sorted(candidates, key=lambda run: run.start):
-        rows.setdefault(run.job, len(rows))
+    rows = rows_of_largest(scenes)
     runs = sorted((run for run in scene.runs if run.job in rows), key=lambda run: rows[run.job])
     jobs = scene.schedule.trace.jobs
     hatched: list[tuple[float, float, float, float]] = []
@@ -114,14 +126,17 @@ def draw_largest(axes: "Axes", scene: Scene, scenes: Sequence[Scene]) -> None:
         left, right = max(run.start, scene.begin), min(run.end, scene.stop)
         waited = max(int(jobs.submit[run.job]), scene.begin)
         if waited < left:
-            axes.plot([waited, left], [row, row], color="#999999", linewidth=0.8)
+            # Behind the bars: a job that was tried also waited before and during its trial.
+            axes.plot([waited, left], [row, row], color="#999999", linewidth=0.8, zorder=0.5)
         (bar,) = axes.barh(
             row,
             right - left,
             left=left,
             height=0.8,
-            linewidth=0,
-            color=COLOURS[size_class(scene, run.job)],
+            linewidth=0.8 if run.trial else 0,
+            linestyle="--" if run.trial else "-",
+            edgecolor=GREY,
+            facecolor="white" if run.trial else COLOURS[size_class(scene, run.job)],
         )
         if scene.is_marked(run):
             hatched.append((left, right, row - 0.4, row + 0.4))

@@ -83,3 +83,16 @@ def test_any_name():
     figure = draw_gantt([schedule], 0, 21)
     figure.canvas.draw()
     assert figure.axes[0].get_title(loc="left") == "$x^{$?"
+
+
+@pytest.mark.parametrize("name", ["easy", "easy " * 60])
+def test_long_name(name):
+    """The policy's name, in as many lines as it needs, is above the summary and within the page."""
+    figure = draw_gantt([replace(bfenv.simulate(FOUR, "easy"), policy=name)], 0, 21)
+    figure.canvas.draw()
+    machine = figure.axes[0]
+    title, summary = (
+        text.get_window_extent() for text in (machine._left_title, machine.xaxis.label)
+    )
+    assert machine.get_xlabel().startswith("4 jobs start")
+    assert title.y0 >= summary.y1 and max(title.x1, summary.x1) <= figure.bbox.x1

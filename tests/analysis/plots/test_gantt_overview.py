@@ -1,5 +1,8 @@
 """What a Gantt chart shows of a large machine, on a case worked out by hand."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import bfenv
@@ -43,6 +46,22 @@ def test_use():
     }
 
 
+@pytest.mark.parametrize(
+    ("processors", "labels"),
+    [
+        (1, ["jobs"]),
+        (19, ["jobs of up to 1 processor", "larger jobs"]),
+        (20, ["jobs of up to 1 processor", "up to 2", "larger jobs"]),
+    ],
+)
+def test_small_machine(processors, labels):
+    """A small machine has no class of which no size can be."""
+    trace = bfenv.make_trace([0], [processors], [10], processors)
+    _, uses = use_by_size(scene(bfenv.simulate(trace, "fcfs"), 0, 10))
+    assert [use.label for use in uses] == labels
+    assert [use.processors[0] for use in uses] == [0] * (len(labels) - 1) + [processors]
+
+
 def test_class():
     """A job on its own has the colour of its class."""
     shown = {run.job: int(size_class(seen(), run.job)) for run in largest(seen())}
@@ -84,3 +103,28 @@ def test_picture():
     run = next(run for run in seen().runs if run.job == 3)
     expected = "job 3: 101 processors for 50 s, submitted 00:00:20, waited 20 s"
     assert seen().describe(run) == expected
+
+
+def test_trial():
+    """Of a job that was killed and run again, the trial is white and dashed, the run is not."""
+    pytest.importorskip("matplotlib")
+    trace = bfenv.make_trace([0, 0], [600, 400], [100, 50], 1_000)
+    none = np.array([-1, -1])
+    run = replace(bfenv.simulate(trace, "fcfs"), start=np.array([0, 100]), end=np.array([100, 150]))
+    tried = replace(run, trial_start=np.array([-1, 10]), trial_end=np.array([-1, 20]))
+    figure = draw_gantt([tried], 0, 150)
+    bars = {(bar.get_x(), bar.get_width()): bar for bar in figure.axes[1].patches}
+    dashed = [place for place, bar in bars.items() if bar.get_linestyle() == "--"]
+    assert dashed == [(10, 10)] and bars[10, 10].get_facecolor() == (1, 1, 1, 1)
+    assert set(bars) == {(0, 100), (10, 10), (100, 50)}
+    whole = draw_gantt([replace(run, trial_start=none, trial_end=none)], 0, 150)
+    explained = [[text.get_text() for text in f.legends[0].get_texts()] for f in (figure, whole)]
+    assert ["a trial, then killed" in texts for texts in explained] == [True, False]
+
+
+def test_ticks():
+    """There are no fractions of processors."""
+    pytest.importorskip("matplotlib")
+    trace = bfenv.make_trace([0] * 40, [1] * 40, [10] * 40, 12)
+    axes = draw_gantt([bfenv.simulate(trace, policy) for policy in ("fcfs", "easy")], 0, 30).axes[0]
+    assert axes.get_ylabel() == "processors" and all(tick % 1 == 0 for tick in axes.get_yticks())
