@@ -136,7 +136,10 @@ def warn_of_root(sandbox: Sandbox) -> None:
     """Say that a player without a sandbox may do what root may, if root runs it."""
     if sandbox == Sandbox.none and hasattr(os, "geteuid") and os.geteuid() == 0:
         show.lines(
-            ["warning: players run as root and without a sandbox: they can read and change all"],
+            [
+                "warning: players run as root and without a sandbox: "
+                "they can read and change every file"
+            ],
             sys.stderr,
         )
 
