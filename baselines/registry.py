@@ -34,7 +34,7 @@ from bfenv.core.competitor import Competitor, PolicyCompetitor
 from bfenv.core.distributions import load_offer, offers
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
-from bfenv.core.names import import_object, parse_name, read_value
+from bfenv.core.names import import_object, naming_advice, parse_name, read_value
 from bfenv.core.partitions import is_partitioned, per_partition
 from bfenv.core.policy import Policy, Watch, check_plans_for, make_policy, place_of
 from bfenv.core.schedule import Schedule
@@ -283,7 +283,8 @@ def _named(name: str) -> Any:
     entry = FAMILIES.get(name) or _installed(name)
     module = name.removesuffix(".py")
     if entry is None and os.path.isfile(f"{module}.py"):
-        raise PolicyError(f"unknown policy {name!r}; {module}.py is here: write {module}:OBJECT")
+        advice = naming_advice(module, "OBJECT")
+        raise PolicyError(f"unknown policy {name!r}; {module}.py is here: {advice}")
     if entry is None:
         raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *offers(GROUP), *ELSEWHERE})
     return entry

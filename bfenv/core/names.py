@@ -21,6 +21,7 @@ An option's value is one of:
 
 import inspect
 import operator
+import posixpath
 import re
 from collections.abc import Mapping
 from importlib import import_module
@@ -184,11 +185,24 @@ def split_object_name(text: str, error: type[BfenvError] = BfenvError) -> tuple[
         raise error(f"expected module:object, got {len(text):,} characters")
     if not (module and name):
         raise error(f"expected module:object, got {shown(text)}")
-    file = re.split(r"[/\\]", module)[-1]
-    if file != module or file.endswith(".py"):
-        example = f"{file.removesuffix('.py')}:{name}"
-        raise error(f"{text}: name the module, not its file, as in {example}")
+    if re.search(r"[/\\]|\.py$", module):
+        raise error(f"{text}: name the module, not its file: {naming_advice(module, name)}")
     return module, name
+
+
+def naming_advice(file: str, name: str) -> str:
+    """Return what to write for an object in a file of Python, and where to write it.
+
+    * `file`: its path, with or without .py.
+    * `name`: of the object.
+    """
+    path = posixpath.normpath(file.removesuffix(".py").replace("\\", "/"))
+    folder, module = posixpath.split(path)
+    if not folder:
+        return f"write {module}:{name}"
+    if re.match(r"/|\.\.|\w:", folder):  # Python imports from below the current folder only
+        return f"go to the folder {folder} and write {module}:{name} there"
+    return f"write {folder.replace('/', '.')}.{module}:{name}"
 
 
 def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:

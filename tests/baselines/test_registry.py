@@ -284,3 +284,11 @@ def test_module_without_object(tmp_path, monkeypatch):
     for name in ("mine", "mine.py"):
         with pytest.raises(bfenv.PolicyError, match="mine.py is here: write mine:OBJECT"):
             bfenv.find_policy(name)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "mine.py").touch()
+    for name, advice in [
+        ("sub/mine.py", "write sub.mine:OBJECT"),
+        (f"{tmp_path}/sub/mine.py", f"go to the folder {tmp_path}/sub and write mine:OBJECT there"),
+    ]:
+        with pytest.raises(bfenv.PolicyError, match=advice):
+            bfenv.find_policy(name)
