@@ -5,6 +5,9 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import duration_option, option
 from bfenv.core.durations import MINUTE
+from bfenv.core.errors import BfenvError
+
+JOBS = 200  # of a workload
 
 
 def check(
@@ -14,7 +17,9 @@ def check(
     workload: str | None = option(
         None, "WORKLOAD", "Check it on these jobs as well.", "--workload", "-w"
     ),
-    jobs: int = option(200, "N", "Use the first N jobs of --workload.", min=1),
+    jobs: int | None = option(
+        None, "N", f"Use the first N jobs of --workload.  [default: {JOBS}]", min=1
+    ),
     seconds: int = duration_option(
         MINUTE, "--seconds", "Time limit of a decision.  [default: 1min]", least=1
     ),
@@ -36,7 +41,9 @@ def check(
     from bfenv.testing.report import report_on
     from bfenv.workloads.load import load_workload
 
-    trace = None if workload is None else load_workload(workload)[:jobs]
+    if jobs is not None and workload is None:
+        raise BfenvError("--jobs needs --workload: the small cases have jobs of their own")
+    trace = None if workload is None else load_workload(workload)[: jobs or JOBS]
     report = report_on(policy, trace, seconds=seconds)
     show.text(report)
     if report.faults:

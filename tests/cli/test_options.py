@@ -91,6 +91,12 @@ def test_fault(run):
     assert out.startswith(f"{__name__}:sort_the_queue: tampering: at 992 s of 'crowd': ")
 
 
+def test_jobs_without_workload(run):
+    """--jobs is of a workload, so it is not ignored without one."""
+    status, out, err = run("check", "easy", "--jobs", "300")
+    assert (status, out) == (2, "") and "--jobs needs --workload" in err
+
+
 def test_unknown_policy(run):
     """A name that is unknown is bad input, not a fault."""
     status, out, err = run("check", "eazy")
