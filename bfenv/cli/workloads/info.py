@@ -1,5 +1,6 @@
 """The command `bfenv workloads info`."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
 from bfenv.core.text import counted
 
+PART = re.compile(r"\[[0-9]+:[0-9]+\]")  # in the name of some jobs of a workload
 LOAD_MEANING = "work / capacity from first to last submission"
 
 
@@ -95,9 +97,12 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("high priority", f"{fmt.percent(numbers['high_priority'])} of the jobs"))
     if numbers["requested_start"]:
         lines.append(("requested start", f"{fmt.percent(numbers['requested_start'])} of the jobs"))
+    is_part = PART.search(numbers["workload"]) is not None  # counted when the log was read
     for label, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
         counts = [f"{count:,} {reason}" for count, reason in count_reasons(cleaning, reasons)]
-        lines += _column(label, counts or ["nothing"])
+        lines += _column(
+            f"{label}, whole log" if is_part and counts else label, counts or ["nothing"]
+        )
     if numbers["missing"]:
         missing = numbers["missing"]
         everywhere = ", ".join(name for name, share in missing.items() if share == 1)

@@ -45,7 +45,7 @@ def test_only_estimate(info, tmp_path):
 
 
 def test_cleaning(info, tmp_path):
-    """What was dropped, changed or missing in a log is shown."""
+    """What was dropped, changed or missing in a log is shown, of some of its jobs as of the log."""
     line = "{} {} -1 {} 2 -1 -1 2 {} -1 1 {} 1 1 1 1 -1 -1\n"
     rows = [(1, 0, 30, 60, 1), (2, 5, 90, 60, 1), (3, 9, 0, 60, 1), (4, 9, 5, -1, -1)]
     (tmp_path / "log.swf").write_text("; MaxProcs: 8\n" + "".join(line.format(*r) for r in rows))
@@ -62,6 +62,8 @@ def test_cleaning(info, tmp_path):
         "| users | 1, 33.3 % of the jobs without |",
     ):
         assert expected in text, expected
+    text = info(f"{tmp_path / 'log.swf'}:job_count=1", "--format", "markdown")[1]
+    assert "| changed, whole log | 1 no estimate |" in text  # which is of another job
 
 
 def test_formats(info):
