@@ -171,7 +171,9 @@ def load_gap(path: Path, trace: Trace) -> Gap:
     """
     numbers, exponent, (offline_wait, fair_wait, intervals, price) = _read(path)
     if numbers.workload_hash != f"sha256:{trace.hash}":
-        raise BfenvError(f"{path}: is about other jobs than {trace.name}")
+        raise BfenvError(
+            f"{path}: is about other jobs than {trace.name}: give the workload that it was made for"
+        )
     gap = Gap(
         numbers.metric,
         numbers.bound,

@@ -33,7 +33,9 @@ def bound(
         None, "FILE", "Save schedules and certificate (.npz).", "--out", "-o"
     ),
     force: o.ForceOption = False,
-    check: Path | None = o.option(None, "FILE", "Check a file of --out instead of searching."),
+    check: Path | None = o.option(
+        None, "FILE", "Check a file of --out, made for the same WORKLOAD."
+    ),
     format: o.FormatOption = Format.table,
 ) -> None:
     """Show how far EASY is from the best possible schedule.
@@ -47,8 +49,8 @@ def bound(
     Examples:
       bfenv evaluate bound --policy easy-sjf --policy conservative
       bfenv evaluate bound lublin:jobs=500,load=0.9 --moves 1000
-      bfenv evaluate bound --out gap.npz
-      bfenv evaluate bound --check gap.npz
+      bfenv evaluate bound lublin:jobs=500 --out gap.npz
+      bfenv evaluate bound lublin:jobs=500 --check gap.npz
     """
     from bfenv.baselines.registry import find_competitor
     from bfenv.parallel.sweep import simulate_safely
@@ -78,6 +80,8 @@ def bound(
     if out is not None:  # before the table, whose reader may stop early
         save_gap(gap, out)
     _print(trace, gap, schedules, format)
+    if check is not None and format not in show.DATA:
+        show.prose(f"{check}: every number holds.", format)
 
 
 def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Format) -> None:
