@@ -157,6 +157,7 @@ class Site(NamedTuple):
     future: int = 0  # nodes that are not there
     absent: tuple[str, ...] = ()  # names of the nodes that take no jobs, or are not there
     without_cpus: tuple[str, ...] = ()  # lines of nodes that do not say how many CPUs they have
+    conf: str = ""  # path of the slurm.conf, for messages; empty without one
 
 
 DEFAULT_SITE_NAME = "all"  # the partition of a machine without a slurm.conf
@@ -223,6 +224,7 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         len(future),
         (*down, *future),
         tuple(line.position for line in node_lines if not set(CPU_SETTINGS) & line.values.keys()),
+        str(path),
     )
 
 

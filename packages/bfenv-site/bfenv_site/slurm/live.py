@@ -113,7 +113,7 @@ def _site_now(site: Site, nodes: Sequence[NodeOfSite]) -> Site:
         return Site(np.array([*size.values()]), tuple(parts), 0, names=tuple(size))
     unknown = [name for name in size if name not in {*site.names, *site.absent}]
     if unknown:
-        raise PolicyError(f"slurm.conf has no node {unknown[0]}, which sinfo has")
+        raise PolicyError(f"{site.conf} has no node {unknown[0]}, which sinfo has")
     site = _with_nodes(site, [node for node in nodes if node[0] not in site.names])
     kept = [number for number, name in enumerate(site.names) if name in size]
     new = {old: number for number, old in enumerate(kept)}

@@ -67,7 +67,7 @@ def nodes_of_site(site: Site, processors: int) -> Site:
     if site.without_cpus:
         clauses.append(f"one for each node of {listed(site.without_cpus)}, which has no CPUs=")
     raise PolicyError(
-        f"slurm.conf has {', '.join([f'{total:,} CPUs in {count:,} nodes', *clauses])}, and the "
+        f"{site.conf} has {', '.join([f'{total:,} CPUs in {count:,} nodes', *clauses])}, and the "
         f"machine of the workload has {processors:,} processors"
     )
 
@@ -216,13 +216,13 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
             columns[PARTITION], numbers = with_nodes[0], np.zeros(len(trace), dtype=np.int64)
         elif not names:
             raise PolicyError(
-                f"{trace.name} does not name the partitions of its jobs, and slurm.conf has "
+                f"{trace.name} does not name the partitions of its jobs, and {site.conf} has "
                 "several; bfenv workloads import keeps the names"
             )
         for number in np.unique(numbers[numbers > 0]).tolist():
             if names.get(number) not in places:
                 raise PolicyError(
-                    f"slurm.conf has no partition {names.get(number, number)}, in which "
+                    f"{site.conf} has no partition {names.get(number, number)}, in which "
                     f"{trace.name} has jobs; it has {listed(list(places))}"
                 )
             columns[PARTITION, numbers == number] = places[names[number]]
@@ -231,8 +231,8 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
         job = int(np.argmax(closed))
         part = site.partitions[columns[PARTITION, job]].name
         raise PolicyError(
-            f"the partition {part} of slurm.conf has a State in which no job starts, and job {job} "
-            f"of {trace.name} is in it"
+            f"the partition {part} of {site.conf} has a State in which no job starts, and job "
+            f"{job} of {trace.name} is in it"
         )
     room = np.array([site.sizes[part.nodes].sum() for part in site.partitions])
     large = trace.jobs.size > room[columns[PARTITION]]
@@ -241,7 +241,7 @@ def columns_of(trace: Trace, site: Site) -> np.ndarray:
         part = site.partitions[columns[PARTITION, job]].name
         raise PolicyError(
             f"job {job} of {trace.name} needs {trace.jobs.size[job]:,} processors, and the "
-            f"partition {part} of slurm.conf has {room[columns[PARTITION, job]]:,}"
+            f"partition {part} of {site.conf} has {room[columns[PARTITION, job]]:,}"
         )
     accounts, columns[ACCOUNT] = np.unique(records[:, GROUP], return_inverse=True)
     pairs = trace.jobs.user * len(accounts) + columns[ACCOUNT]

@@ -272,7 +272,7 @@ def test_no_job_starts_in_a_partition_that_is_down(conf):
             [0], [1], [9], 4, records=records, header=(f"Partition: 1 {name}",)
         )
         with (
-            pytest.raises(PolicyError, match="shut of slurm.conf has a State")
+            pytest.raises(PolicyError, match=f"shut of {path} has a State")
             if fails
             else (warnings.catch_warnings())
         ):

@@ -192,6 +192,17 @@ def test_a_workload_that_does_not_fit_the_site_is_refused(policy, trace, message
         bfenv.simulate(trace, policy)
 
 
+def test_messages_name_the_file(tmp_path):
+    """What does not fit is said of the file that was given, whatever its name."""
+    path = tmp_path / "typo.conf"
+    path.write_text(CONF.replace("PartitionName=fat", "PartitionName=fatt"))
+    policy = find_competitor(f"slurm(conf='{path}')")
+    with pytest.raises(PolicyError, match=f"^{path} has no partition fat, in which"):
+        bfenv.simulate(trace_of([1, 1], [0, 1]), policy)
+    with pytest.raises(PolicyError, match=f"^{path} has 8 CPUs in 3 nodes"):
+        bfenv.simulate(trace_of([1], [0], processors=9), policy)
+
+
 def test_a_machine_that_is_too_large():
     """A machine whose processors take a table of gigabytes is refused before there is one."""
     trace = bfenv.make_trace([0], [1], [1], processors=2**40)
