@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.baselines.registry import find_competitor
 from bfenv.core.arguments import check_integer
 from bfenv.core.competitor import Competitor
-from bfenv.core.durations import DAY
+from bfenv.core.durations import DAY, MINUTE
 from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.jobs import ESTIMATE, SUBMIT, Jobs, Outage, Trace
 from bfenv.core.names import LARGEST
@@ -41,6 +41,9 @@ from bfenv_site.slurm.live import is_slurm, knows_partitions, on_live_queue
 
 DEFAULT_LIMIT = DAY  # seconds, where no job has a limit
 
+# Seconds by which a given time may be later than what running jobs show: a script may take the time
+# after it has printed the nodes, or round it, and the clocks of two machines may differ a little.
+CLOCK_TOLERANCE = 10 * MINUTE
 
 def forecaster_of_queue(
     squeue: str | os.PathLike[str],
@@ -129,6 +132,14 @@ def forecaster_of_queue(
     )
     knowledge = what_is_known(cluster, Jobs(*all_requests), outages)
 
+    if now < 0:
+        begin, printed = (
+            datetime.fromtimestamp(time, UTC) for time in (past.origin, snapshot.time)
+        )
+        raise BfenvError(
+            f"the history {history} begins at {begin:%Y-%m-%d %H:%M} UTC, after {squeue} was "
+            f"printed ({printed:%Y-%m-%d %H:%M} UTC)"
+        )
     def follow(competitor: Competitor) -> Policy:
         jobs = [live[job] for job in knowledge.machine.job.tolist()]
         return on_live_queue(
@@ -275,6 +286,12 @@ def _past(trace: Trace | None, users: str | os.PathLike[str] | None, time: int) 
         none = np.zeros((len(Jobs._fields), 0), dtype=np.int64)
         return Past(0, None, none, none[0], {})
     begin = date_at(trace, 0)
+        if snapshot.clock and time > snapshot.time + CLOCK_TOLERANCE:
+            printed = datetime.fromtimestamp(snapshot.time, UTC)
+            raise BfenvError(
+                f"{squeue} was printed at {printed:%Y-%m-%d %H:%M} UTC, as its running jobs show, "
+                f"not at {at}"
+            )
     if begin is None:
         raise BfenvError(f"{trace.name} does not say when it began: it cannot be a history")
     origin = round(begin.timestamp())

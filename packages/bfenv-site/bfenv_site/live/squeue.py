@@ -104,6 +104,7 @@ class Snapshot(NamedTuple):
     apart: list[Entry]  # others that wait, or are suspended; the reason is its name
     ended: list[Entry]  # that have run and are still known to Slurm
     has_clock: bool = True  # the time is that of Slurm, not of the last event
+    clock: int = 0  # seconds since 1970 when it was printed, as running jobs show; 0 if none does
 
 
 def read_squeue(path: str | os.PathLike[str], maintenance: bool = False) -> Snapshot:
@@ -149,7 +150,8 @@ def _snapshot(
     * `maintenance`: whether maintenance windows are known, so that no job waits for them unseen.
     """
     jobs = [job for job in parsed if job is not None]
-    has_clock = last > 0 or any(time for _, _, time in jobs)
+    clock = max((time for _, _, time in jobs), default=0)
+    has_clock = last > 0 or clock > 0
     running = Counter(
         entry.array for entry, _, _ in jobs if entry.runs or entry.reason == rs.SUSPENDED
     )
@@ -174,7 +176,7 @@ def _snapshot(
             apart += [entry._replace(reason=reason, misses=misses)] * count
         else:
             entries += [entry] * count
-    return Snapshot(last, entries, apart, ended, has_clock)
+    return Snapshot(last, entries, apart, ended, has_clock, clock)
 
 
 def _reason_apart(entry: Entry, maintenance: bool) -> str:

@@ -277,6 +277,25 @@ def test_history(queue, site, tmp_path):
     assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
 
 
+def test_a_history_begins_before_the_queue(queue, site, tmp_path):
+    """One that begins after it is refused, with both times."""
+    log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW + 60}")
+    history = tmp_path / "history.swf"
+    history.write_text(log)
+    message = "begins at 2026-01-01 00:11 UTC, after .*queue.txt was printed \\(2026-01-01 00:10"
+    with pytest.raises(bfenv.BfenvError, match=message):
+        forecaster_of_queue(queue, history=str(history))
+
+
+def test_a_time_agrees_with_the_clock_of_running_jobs(queue):
+    """It may be some minutes late; without running jobs, any later time is taken."""
+    assert forecaster_of_queue(queue, processors=8, at=NOW + 300).known.time == NOW + 300
+    with pytest.raises(bfenv.BfenvError, match="was printed at 2026-01-01 00:10 UTC, as its runn"):
+        forecaster_of_queue(queue, processors=8, at=NOW + 3600)
+    queue.write_text("\n".join(QUEUE.splitlines()[2:]))
+    assert forecaster_of_queue(queue, processors=8, at=NOW + 3600).known.time == NOW + 3600
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
