@@ -14,6 +14,6 @@ CANDIDATES = (
 PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slurm's way
 # What prints a live queue and its nodes.
 QUEUE_FORMAT = "%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r|%P|%N|%y"
-NODE_FORMAT = "%N|%c|%T|%R"
+NODE_FORMAT = "%N|%c|%T|%P"  # %P marks the default partition with a star
 SQUEUE = f"SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 squeue -ahrt all -o '{QUEUE_FORMAT}'"
 SINFO = f"sinfo --noconvert -ahNo '{NODE_FORMAT}'"

@@ -43,6 +43,11 @@ def when(
         None, "N", "Waiting job: its number in the log, or its Slurm id; repeat for several."
     ),
     policy: str | None = option(
+    partition: str | None = option(
+        None,
+        "NAME",
+        "With --squeue: partition of that job. Default: the one that sinfo marks with a star.",
+    ),
         None,
         "POLICY",
         "Policy of the site. Default: easy. With --squeue and --sinfo: slurm. With --squeue alone: "
@@ -112,7 +117,7 @@ def when(
     limits, as `squeue --start` prints it.
 
     --format prometheus prints expected waits of new jobs by processors and limit, for a node
-    exporter's textfile folder.
+    exporter's textfile folder. With several partitions, it asks for jobs of one of them.
 
     \b
     For --squeue, print the queue and the nodes of your cluster, or use squeue --json:
@@ -146,6 +151,7 @@ def when(
             "--users": users,
             "--maintenance": maintenance,
             "--advice": advice or None,
+            "--partition": partition,
             "--user": None if user < 0 else user,
         }
         given = [name for name, value in ignored.items() if value is not None and value != []]
@@ -175,9 +181,10 @@ def when(
         check_target(out)
         check_new(out, force)
     if squeue is None:
-        if sinfo or processors or history or users or maintenance:
+        if sinfo or processors or history or users or maintenance or partition:
             raise BfenvError(
-                "--sinfo, --processors, --history, --users and --maintenance are for --squeue"
+                "--sinfo, --processors, --history, --users, --maintenance and --partition are for "
+                "--squeue"
             )
         from bfenv_site.forecasts.forecast import forecaster_at
 
@@ -233,6 +240,7 @@ def when(
         if format is WhenFormat.text:
             show.lines(
                 map(str, advice_lines)
+            partition=partition,
                 if advice_lines
                 else ["no smaller request starts much sooner"]
             )

@@ -18,7 +18,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER, Jobs, Trace
 from bfenv.core.policy import Policy, check_plans_for
 from bfenv.core.schedule import Schedule
-from bfenv.core.text import counted
+from bfenv.core.text import counted, listed
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at, read_labels
@@ -138,22 +138,48 @@ class Forecaster:
     left_out: Mapping[str, str] = field(default_factory=dict)  # reasons of jobs without a forecast
     learner: Learner | None = None  # what recorded waits teach, if jobs start when a log says
     moments: int = 0  # of earlier forecasts, at most
+    partitions: Mapping[str, int] = field(default_factory=dict)  # of a live queue: processors
+    partition: str = ""  # the one of new jobs; empty if nothing says which, or there are none
+
+    def largest(self) -> int:
+        """Return how many processors a new job may have: all, or those of its partition.
+
+        Raises:
+            BfenvError: If nothing says in which of several partitions it is.
+        """
+        if len(self.partitions) > 1 and not self.partition:
+            names = listed(sorted(self.partitions))
+            raise BfenvError(
+                f"in which partition is the new job? Choose one of {names} with --partition"
+            )
+        processors = int(self.known.machine.cluster.state[PROCESSORS])
+        return min(processors, self.partitions.get(self.partition, processors))
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
         """Forecast the start of a job that is submitted now.
 
         Raises:
-            BfenvError: If the job is larger than the machine, or longer than any so far; or the
-                user is not known.
+            BfenvError: If the job is larger than the machine or its partition, or longer than any
+                so far; the user is not known; or see `largest`.
         """
         knowledge, live = self.known, self.live is not None
-        processors = int(knowledge.machine.cluster.state[PROCESSORS])
         limits, users = knowledge.requests[[ESTIMATE, USER]]
+        several = len(self.partitions) > 1
         size, limit, user = check_request(
-            self.name, processors, limits, users, size, limit, user, live
+            self.name,
+            self.largest(),
+            limits,
+            users,
+            size,
+            limit,
+            user,
+            live,
+            self.partition if several else "",
         )
         request = np.array([[knowledge.time], [size], [limit], [user], [0], [0], [1]])
-        return self.of(with_waiting(knowledge.machine, request), np.array([-1]))
+        forecast = self.of(with_waiting(knowledge.machine, request), np.array([-1]))
+        note = f"the new job is in partition {self.partition}"
+        return replace(forecast, notes=(*forecast.notes, note)) if several else forecast
 
     def waiting(self, jobs: Sequence[int | str] | None = None) -> StartForecast:
         """Forecast the starts of waiting jobs, by number, or by name in a live queue; None for all.
@@ -459,16 +485,21 @@ def check_request(
     limit: int | None,
     user: int,
     live: bool = False,
+    partition: str = "",
 ) -> tuple[int, int, int]:
     """Check what a new job asks for against the jobs of a log so far, and return it.
+
+    * `processors`: of the machine, or of the partition if one is given.
 
     Raises:
         BfenvError: As `Forecaster.new`.
     """
     size, user = check_integer("size", size, 1), check_integer("user", user, -1)
     if size > processors:
+        place = f"partition {partition} of {name}" if partition else name
         raise BfenvError(
-            f"a job of {size:,} processors is larger than {name}, which has {processors:,}"
+            f"a job of {counted(size, 'processor')} is larger than {place}, which has "
+            f"{processors:,}"
         )
     if limit is None:
         raise BfenvError("a new job needs a limit beside its size")

@@ -7,9 +7,9 @@ import numpy as np
 
 from bfenv.analysis.formatting import percent
 from bfenv.analysis.plots.figure import BLUE, ORANGE, write_figure
-from bfenv.core.cluster import PROCESSORS
 from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration
 from bfenv.core.jobs import ESTIMATE
+from bfenv.core.text import one_line
 from bfenv_site.forecasts.forecast import Forecaster, StartForecast
 from bfenv_site.forecasts.known import UNLIMITED
 from bfenv_site.forecasts.past_forecasts import log_scale
@@ -91,11 +91,13 @@ def _wait(seconds: float) -> str:
 def prometheus_text(forecaster: Forecaster) -> str:
     """Return expected waits of new jobs, by classes of size and limit, in the text exposition.
 
-    Sizes are the machine's and its quarters; limits are LIMIT_CLASSES as far as the log has any so
-    long, else its longest.
+    Sizes are the machine's and its quarters, or those of the partition; limits are LIMIT_CLASSES as
+    far as the log has any so long, else its longest. Notes are comments at the end.
+
+    Raises:
+        BfenvError: If nothing says in which of several partitions a new job is.
     """
-    knowledge = forecaster.known
-    processors = int(knowledge.machine.cluster.state[PROCESSORS])
+    knowledge, processors = forecaster.known, forecaster.largest()
     limits = knowledge.requests[ESTIMATE]
     bounded = limits[limits < UNLIMITED]
     longest = int(bounded.max()) if len(bounded) else DAY
@@ -105,6 +107,9 @@ def prometheus_text(forecaster: Forecaster) -> str:
         "# HELP bfenv_waiting_jobs Jobs that wait for a start.",
         "# TYPE bfenv_waiting_jobs gauge",
         f"bfenv_waiting_jobs {len(knowledge.queue)}",
+    notes: dict[str, None] = {}
+    partition = forecaster.partition.replace("\\", r"\\").replace('"', r"\"")
+    place = f',partition="{partition}"' if len(forecaster.partitions) > 1 else ""
         f"# HELP {name} Wait of a job submitted now, by its processors and limit.",
         f"# TYPE {name} gauge",
     ]
@@ -113,9 +118,10 @@ def prometheus_text(forecaster: Forecaster) -> str:
             forecast = forecaster.new(size, limit)
             for level, wait in zip(LEVELS, forecast.quantile(LEVELS)[0], strict=True):
                 value = f"{wait:g}" if np.isfinite(wait) else "+Inf"
-                labels = f'policy="{forecast.policy}",processors="{size}",limit="{limit}"'
+                labels = f'policy="{forecast.policy}"{place},processors="{size}",limit="{limit}"'
                 lines.append(f'{name}{{{labels},quantile="{level:g}"}} {value}')
-    return "\n".join(lines) + "\n"
+            notes |= dict.fromkeys(forecast.notes)
+    return "\n".join([*lines, *(f"# {one_line(note)}" for note in notes)]) + "\n"
 
 
 def write_strips(forecast: StartForecast, path: Path) -> None:

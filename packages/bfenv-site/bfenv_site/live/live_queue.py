@@ -31,19 +31,20 @@ from bfenv_site.live.nodes import (
     Node,
     on_nodes,
     partition_names,
+    partition_sizes,
     read_sinfo,
     without_old_reasons,
 )
 from bfenv_site.live.squeue import Entry, Snapshot, read_squeue, slurms_order
 from bfenv_site.logs.outage_files import windows_of
 from bfenv_site.logs.selection import read_users
-from bfenv_site.slurm.live import is_slurm, knows_partitions, on_live_queue
+from bfenv_site.slurm.live import is_slurm, knows_partitions, on_live_queue, partitions_of_conf
 
 DEFAULT_LIMIT = DAY  # seconds, where no job has a limit
-
 # Seconds by which a given time may be later than what running jobs show: a script may take the time
 # after it has printed the nodes, or round it, and the clocks of two machines may differ a little.
 CLOCK_TOLERANCE = 10 * MINUTE
+
 
 def forecaster_of_queue(
     squeue: str | os.PathLike[str],
@@ -55,6 +56,7 @@ def forecaster_of_queue(
     policy: str | Policy | None = None,
     at: str | int | None = None,
     maintenance: str | os.PathLike[str] | None = None,
+    partition: str | None = None,
     futures: int = FUTURES,
     seed: int = 0,
     threads: int | None = None,
@@ -82,11 +84,13 @@ def forecaster_of_queue(
         at: When the snapshot was taken, in seconds since 1970 or as a date with an offset. None for
             what its clock says.
         maintenance: A file of maintenance windows, see `windows_of`.
+        partition: That of new jobs; None for the default one, as `sinfo` or slurm.conf says.
         futures, seed, threads: As of `bfenv_site.forecast_starts`.
 
     Raises:
         BfenvError: If a file cannot be read, there is no `sinfo` and jobs use more than the
-            machine, or the history does not say when it began.
+            machine, there is no such partition, or the history does not say when it began, or
+            begins after the snapshot.
     """
     snapshot = read_squeue(squeue, maintenance is not None)
     if not snapshot.entries and not snapshot.apart:
@@ -113,9 +117,29 @@ def forecaster_of_queue(
             raise BfenvError(f"{squeue}: {excess}")
         notes.append(excess)
     notes += _assumptions(entries, up, competitor, has_nodes=sinfo is not None)
+    partitions, default = partitions_of_conf(competitor)
+    if sinfo is not None:
+        partitions = partition_sizes(nodes)
+        default = next((node.default for node in nodes if node.default), default)
+    if partition is not None and partition not in partitions:
+        if not partitions:
+            raise BfenvError("--partition needs --sinfo with nodes in partitions")
+        known = listed(sorted(partitions))
+        raise BfenvError(f"partition {partition:.40} is not known: there are {known}")
+    if default not in partitions:
+        default = next(iter(partitions)) if len(partitions) == 1 else ""
+    new = default if partition is None else partition
 
     past = _past(trace, users, snapshot.time)
     now = snapshot.time - past.origin
+    if now < 0:
+        begin, printed = (
+            datetime.fromtimestamp(time, UTC) for time in (past.origin, snapshot.time)
+        )
+        raise BfenvError(
+            f"the history {history} begins at {begin:%Y-%m-%d %H:%M} UTC, after {squeue} was "
+            f"printed ({printed:%Y-%m-%d %H:%M} UTC)"
+        )
     outages, outage_notes = _outages(maintenance, past, now, processors)
     notes += outage_notes
     requests, start = _requests(entries, snapshot.time, past)
@@ -123,6 +147,12 @@ def forecaster_of_queue(
     number = np.argsort(order)[past.requests.shape[1] :].tolist()  # of each entry
     live = dict(zip(number, entries, strict=True))
     all_requests = np.concatenate([past.requests, requests], axis=1)[:, order]
+    # Whichever line of sinfo comes first, jobs to come are in the same partition.
+    coming = default if partitions.get(default) else ""
+    coming = coming or max(sorted(partitions), key=partitions.__getitem__, default="")
+    may_come = all_requests[SUBMIT].min(initial=now) <= now - DAY  # see `sample_arrivals`
+    if may_come and len(partitions) > 1 and knows_partitions(competitor):
+        notes.append(f"partitions of jobs to come are not known: all are taken to be in {coming}")
     cluster = cluster_at(
         now,
         all_requests,
@@ -132,14 +162,6 @@ def forecaster_of_queue(
     )
     knowledge = what_is_known(cluster, Jobs(*all_requests), outages)
 
-    if now < 0:
-        begin, printed = (
-            datetime.fromtimestamp(time, UTC) for time in (past.origin, snapshot.time)
-        )
-        raise BfenvError(
-            f"the history {history} begins at {begin:%Y-%m-%d %H:%M} UTC, after {squeue} was "
-            f"printed ({printed:%Y-%m-%d %H:%M} UTC)"
-        )
     def follow(competitor: Competitor) -> Policy:
         jobs = [live[job] for job in knowledge.machine.job.tolist()]
         return on_live_queue(
@@ -147,6 +169,8 @@ def forecaster_of_queue(
             processors,
             [(node.name, node.size, node.partitions) for node in up],
             [(job.partition, job.nodes) for job in jobs],
+            coming,
+            new,
         )
 
     scheduler = follow(competitor)
@@ -162,6 +186,8 @@ def forecaster_of_queue(
         planner=scheduler if is_slurm(scheduler) else follow(find_competitor("slurm")),
         notes=tuple(notes),
         left_out={entry.name: entry.reason for entry in left_out},
+        partitions=partitions,
+        partition=new,
     )
 
 
@@ -260,6 +286,12 @@ def _at(
         time = rounded(instants[0])
         if time < snapshot.time:
             raise BfenvError(f"{squeue} has events after {at}, at {snapshot.time} s since 1970")
+        if snapshot.clock and time > snapshot.time + CLOCK_TOLERANCE:
+            printed = datetime.fromtimestamp(snapshot.time, UTC)
+            raise BfenvError(
+                f"{squeue} was printed at {printed:%Y-%m-%d %H:%M} UTC, as its running jobs show, "
+                f"not at {at}"
+            )
         return snapshot._replace(time=time), []
     if snapshot.has_clock:
         return snapshot, []
@@ -286,12 +318,6 @@ def _past(trace: Trace | None, users: str | os.PathLike[str] | None, time: int) 
         none = np.zeros((len(Jobs._fields), 0), dtype=np.int64)
         return Past(0, None, none, none[0], {})
     begin = date_at(trace, 0)
-        if snapshot.clock and time > snapshot.time + CLOCK_TOLERANCE:
-            printed = datetime.fromtimestamp(snapshot.time, UTC)
-            raise BfenvError(
-                f"{squeue} was printed at {printed:%Y-%m-%d %H:%M} UTC, as its running jobs show, "
-                f"not at {at}"
-            )
     if begin is None:
         raise BfenvError(f"{trace.name} does not say when it began: it cannot be a history")
     origin = round(begin.timestamp())

@@ -5,7 +5,7 @@ Source: the manual page sinfo(1) of Slurm 25.11.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ class Node(NamedTuple):
     is_up: bool  # it takes new jobs
     partitions: tuple[str, ...]
     is_lost: bool = False  # jobs on it hold nothing that others could have
+    default: str = ""  # the one of its partitions that sinfo marks as the default, if any
 
 
 def read_sinfo(path: str | os.PathLike[str]) -> list[Node]:
@@ -94,7 +95,10 @@ def _nodes(rows: Iterable[tuple[str, ...]]) -> list[Node]:
         is_up, is_lost = read_state(state)
         for name in expand_names(place, names):
             partitions = nodes[name].partitions if name in nodes else ()
-            nodes[name] = Node(name, count, is_up, (*partitions, partition.rstrip("*")), is_lost)
+            default = nodes[name].default if name in nodes else ""
+            bare = partition.rstrip("*")
+            default = bare if bare != partition else default
+            nodes[name] = Node(name, count, is_up, (*partitions, bare), is_lost, default)
     return list(nodes.values())
 
 
@@ -136,6 +140,15 @@ def _state(state: str | list[str], flags: list[str]) -> str:
 def partition_names(nodes: Iterable[Node]) -> list[str]:
     """Return the names of all partitions of nodes, in their order."""
     return list(dict.fromkeys(part for node in nodes for part in node.partitions))
+
+
+def partition_sizes(nodes: Sequence[Node]) -> dict[str, int]:
+    """Return how many processors take jobs in each partition, by its name."""
+    sizes = dict.fromkeys(filter(None, partition_names(nodes)), 0)
+    for node in nodes:
+        for part in set(node.partitions) & sizes.keys() if node.is_up else ():
+            sizes[part] += node.size
+    return sizes
 
 
 def without_old_reasons(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:

@@ -10,7 +10,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import PROCESSORS, Cluster
 from bfenv.core.competitor import BoundPolicy, Competitor
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Jobs
+from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
 from bfenv_site.futures.futures import KnownMachine
 from bfenv_site.slurm.conf import Multifactor, Partition, Site, expand_names
@@ -26,19 +26,22 @@ def on_live_queue(
     processors: int,
     nodes: Sequence[NodeOfSite],
     jobs: Sequence[tuple[str, str]],
+    coming: str = "",
+    new: str = "",
 ) -> Policy:
     """Return the policy `slurm` for a live queue; another policy is returned as it is.
 
-    Jobs come in the order of their priorities there, whatever the site computes these from. Jobs
-    to come are in the default partition.
+    Jobs come in the order of their priorities there, whatever the site computes these from.
 
     * `competitor`: a policy, or `slurm` with a slurm.conf.
     * `processors`: of the machine.
     * `nodes`: those that are up; none if they are not known.
     * `jobs`: of each job its partition, and its nodes as Slurm lists them, empty if it waits.
+    * `coming`, `new`: the partitions of jobs to come, and of one that is submitted now; that of a
+      slurm.conf for a partition that is empty or not known.
 
-    Raises PolicyError if slurm.conf does not have one of the nodes, or the competitor makes whole
-    schedules.
+    Raises PolicyError if slurm.conf does not have one of the nodes, or the partition `new`, or if
+    the competitor makes whole schedules.
     """
     made = _maker(competitor)
     if made is None:
@@ -48,6 +51,9 @@ def on_live_queue(
     site = _with_unions(site, [partition for partition, _ in jobs])
     numbers = {name: number for number, name in enumerate(site.names)}
     parts = {part.name: number for number, part in enumerate(site.partitions)}
+    if site.conf and new and new not in parts:
+        raise PolicyError(f"{site.conf} has no partition {new}, which sinfo has")
+    site = site._replace(default=parts.get(coming, site.default))
     places = {}
     for job, (_, names) in enumerate(jobs):
         node_numbers = [numbers.get(name, -1) for name in expand_names("squeue", names)]
@@ -62,6 +68,7 @@ def on_live_queue(
         site=site,
         settings=made.keywords["settings"],
         parts=np.array(first, dtype=np.int64),
+        new=parts.get(new, site.default),
         places=places,
     )
     return Policy(competitor.name, decide, run, memory, stateful=True, requested_starts=True)
@@ -70,6 +77,19 @@ def on_live_queue(
 def knows_partitions(competitor: Competitor) -> bool:
     """Tell whether a policy is `slurm`, which follows the partitions of a live queue."""
     return _maker(competitor) is not None
+
+
+def partitions_of_conf(competitor: Competitor) -> tuple[dict[str, int], str]:
+    """Return the processors of each partition in the slurm.conf of a policy, and the default one.
+
+    There are none, and no default, without a slurm.conf.
+    """
+    made = _maker(competitor)
+    site = None if made is None else made.keywords["site"]
+    if not isinstance(site, Site):
+        return {}, ""
+    sizes = {part.name: int(site.sizes[part.nodes].sum()) for part in site.partitions}
+    return sizes, site.partitions[site.default].name
 
 
 def _maker(competitor: Competitor) -> partial[Any] | None:
@@ -155,14 +175,17 @@ def live_memory(
     site: Site,
     settings: Mapping[str, int],
     parts: np.ndarray,
+    new: int,
     places: Mapping[int, Sequence[int]],
 ) -> Slurm:
     """Return the memory of a site on which jobs run already.
 
-    * `parts`: (k,) int64 partition of each of the first jobs.
+    * `parts`: (k,) int64 partition of each of the first jobs, which are the queue.
+    * `new`: partition of a job behind them that is submitted now.
     * `places`: the nodes of those that run, by number.
     """
     memory = new_memory(jobs, processors, generator, site=lambda _: site, settings=settings)
+    memory.columns[PARTITION, jobs.submit < FOREVER] = new  # jobs to come have no submit time yet
     memory.columns[PARTITION, : len(parts)] = parts
     for job, numbers in places.items():
         open_on(memory.nodes, job, int(jobs.size[job]), numbers)

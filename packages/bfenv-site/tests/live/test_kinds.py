@@ -3,6 +3,7 @@
 Each case is a queue in the form that squeue prints and as its JSON.
 """
 
+import re
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from bfenv.core.durations import HOUR, parse_duration
 from bfenv.core.errors import BfenvError
 from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.when_text import prometheus_text
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import nodes_of
 from bfenv_site.live.reasons import is_for_processors, reason_name
@@ -37,6 +39,50 @@ def ask(request, tmp_path):
             return forecaster_of_queue(queue, futures=60, **options)
 
     return ask
+
+
+# New jobs and partitions -----------------------------------------------------------------------
+
+BUSY_GPU = [runs("1", "g1", partition="gpu")]  # for 50 minutes more, by its limit
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize(("partition", "wait"), [("cpu", 0), ("gpu", 3000)])
+def test_a_new_job_is_in_the_partition_that_is_named(partition, wait, turn, ask):
+    """Also if another one comes first in sinfo's output, or is marked there."""
+    nodes = ["c1|idle|cpu*", "g1|allocated|gpu"][::turn]
+    forecast = ask(BUSY_GPU, nodes, partition=partition).new(4, 3600)
+    assert forecast.plan.tolist() == [wait]
+    assert f"the new job is in partition {partition}" in forecast.notes
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_new_job_is_in_the_partition_that_sinfo_marks(turn, ask):
+    forecast = ask(BUSY_GPU, ["c1|idle|cpu", "g1|allocated|gpu*"][::turn]).new(4, 3600)
+    assert forecast.plan.tolist() == [3000] and forecast.samples[0, 0] > 0
+
+
+def test_a_new_job_is_not_in_just_any_partition(ask):
+    """Without a mark or a name it is refused, and so is an unknown name."""
+    nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
+    with pytest.raises(BfenvError, match="new job\\? Choose one of cpu, gpu with --partition"):
+        ask(BUSY_GPU, nodes).new(4, 3600)
+    with pytest.raises(BfenvError, match="partition fat is not known: there are cpu, gpu"):
+        ask(BUSY_GPU, nodes, partition="fat")
+    with pytest.raises(BfenvError, match="--partition needs --sinfo"):
+        ask(BUSY_GPU, processors=8, partition="gpu")
+
+
+def test_a_new_job_is_no_larger_than_its_partition(ask):
+    """Prometheus asks for no larger one either; nodes that take no jobs do not count."""
+    nodes = ["c1|idle|cpu", "g1|allocated|gpu", "g2|down|gpu"]
+    forecaster = ask(BUSY_GPU, nodes, partition="gpu")
+    with pytest.raises(BfenvError, match="8 processors is larger than partition gpu of queue, wh"):
+        forecaster.new(8, 3600)
+    text = prometheus_text(forecaster)
+    found = re.findall('partition="gpu",processors="([0-9]+)"', text)
+    assert set(found) == {"1", "4"} and "Inf" not in text
+    assert "\n# the new job is in partition gpu\n" in text
 
 
 # Nodes and partitions ---------------------------------------------------------------------------

@@ -241,7 +241,7 @@ def test_order_and_plan(queue, tmp_path):
     """Jobs wait in Slurm's order; the plan by limits is solved by hand."""
     nodes = tmp_path / "nodes.txt"
     nodes.write_text(NODES)
-    forecaster = forecaster_of_queue(queue, sinfo=nodes, futures=200)
+    forecaster = forecaster_of_queue(queue, sinfo=nodes, partition="main", futures=200)
     forecast = forecaster.waiting()
     assert forecast.job == ("14", "13", "15")  # by priority
     # 12 ends in 25 min, 11 in 50 min; 14 starts first, then all of the machine for 13, then 15.
@@ -275,6 +275,21 @@ def test_history(queue, site, tmp_path):
     assert sorted(requests[3].tolist()) == [-1, 0, 0, 1, 1]  # ann, eve, and bob who is new
     forecast = forecaster.waiting()
     assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_jobs_to_come_are_in_one_partition(turn, queue, site, tmp_path):
+    """It is the largest if none is marked, whichever comes first, and a note names it."""
+    log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW - 400_000}")
+    history, nodes = tmp_path / "history.swf", tmp_path / "nodes.txt"
+    history.write_text(log)
+    nodes.write_text("\n".join(NODES.splitlines()[::turn]))
+    forecaster = forecaster_of_queue(queue, sinfo=nodes, history=str(history), futures=2)
+    note = "partitions of jobs to come are not known: all are taken to be in main"
+    assert note in forecaster.notes
+    nodes.write_text(NODES.replace("fat", "fat*"))
+    forecaster = forecaster_of_queue(queue, sinfo=nodes, history=str(history), futures=2)
+    assert note.replace("main", "fat") in forecaster.notes
 
 
 def test_a_history_begins_before_the_queue(queue, site, tmp_path):
@@ -413,3 +428,19 @@ def test_futures_under_slurm(queue, tmp_path):
     conf.write_text("NodeName=n[2-4] CPUs=4\nPartitionName=main Nodes=ALL")
     with pytest.raises(bfenv.BfenvError, match="slurm.conf has no node n1, which sinfo has"):
         forecaster_of_queue(queue, sinfo=nodes, policy=policy)
+
+
+def test_the_default_partition_of_slurm_conf(queue, tmp_path):
+    """It counts where sinfo marks none; a partition that slurm.conf lacks is refused."""
+    nodes, conf = tmp_path / "nodes.txt", tmp_path / "site.conf"
+    nodes.write_text(NODES)
+    conf.write_text(
+        "NodeName=n[1-4] CPUs=4\nPartitionName=main Nodes=ALL\n"
+        "PartitionName=fat Nodes=n2 Default=YES"
+    )
+    options = {"sinfo": nodes, "policy": f"slurm(conf='{conf}')", "futures": 2}
+    forecast = forecaster_of_queue(queue, **options).new(1, 60)
+    assert "the new job is in partition fat" in forecast.notes
+    conf.write_text("NodeName=n[1-4] CPUs=4\nPartitionName=main Nodes=ALL")
+    with pytest.raises(bfenv.BfenvError, match=f"{conf} has no partition fat, which sinfo has"):
+        forecaster_of_queue(queue, partition="fat", **options)
