@@ -16,6 +16,8 @@ from bfenv_site.defaults import SINFO, SQUEUE, TODAY
 if TYPE_CHECKING:
     from bfenv_site.forecasts.forecast import Forecaster, StartForecast
 
+MOMENTS = 100  # of an evaluation
+
 
 class WhenFormat(StrEnum):
     """Output formats of forecasts."""
@@ -27,7 +29,9 @@ class WhenFormat(StrEnum):
 
 
 def when(
-    log: str = option("lublin", "WORKLOAD", "Your log as SWF, or a name.", "--log", "-w"),
+    log: str | None = option(
+        None, "WORKLOAD", "Your log as SWF, or a name. Default: lublin.", "--log", "-w"
+    ),
     at: str | None = option(
         None,
         "TIME",
@@ -39,15 +43,15 @@ def when(
         None, "--limit", "Time limit of that job, such as 4h.", least=1
     ),
     user: int = option(-1, "N", "Number of its user in the log.", show_default=False),
-    job: list[str] | None = option(
-        None, "N", "Waiting job: its number in the log, or its Slurm id; repeat for several."
-    ),
-    policy: str | None = option(
     partition: str | None = option(
         None,
         "NAME",
         "With --squeue: partition of that job. Default: the one that sinfo marks with a star.",
     ),
+    job: list[str] | None = option(
+        None, "N", "Waiting job: its number in the log, or its Slurm id; repeat for several."
+    ),
+    policy: str | None = option(
         None,
         "POLICY",
         "Policy of the site. Default: easy. With --squeue and --sinfo: slurm. With --squeue alone: "
@@ -87,8 +91,11 @@ def when(
     evaluate: str | None = option(
         None, "WORKLOAD", "Instead, measure how good forecasts are on this log."
     ),
-    moments: int = typer.Option(
-        100, min=2, metavar="N", help="With --evaluate: number of forecasts for each kind of job."
+    moments: int | None = typer.Option(
+        None,
+        min=2,
+        metavar="N",
+        help=f"With --evaluate: number of forecasts for each kind of job. Default: {MOMENTS}.",
     ),
     months: bool = typer.Option(
         False, "--months", help="With --evaluate: one table for each month."
@@ -140,9 +147,11 @@ def when(
         if format is WhenFormat.prometheus or out is not None:
             raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
         ignored = {
+            "--log": log,
             "--at": at,
             "--size": size,
             "--limit": limit,
+            "--partition": partition,
             "--job": job,
             "--squeue": squeue,
             "--sinfo": sinfo,
@@ -151,7 +160,6 @@ def when(
             "--users": users,
             "--maintenance": maintenance,
             "--advice": advice or None,
-            "--partition": partition,
             "--user": None if user < 0 else user,
         }
         given = [name for name, value in ignored.items() if value is not None and value != []]
@@ -161,7 +169,7 @@ def when(
             evaluate,
             format,
             months,
-            moments,
+            moments or MOMENTS,
             policy=policy or TODAY,
             recorded=recorded,
             futures=futures,
@@ -169,6 +177,17 @@ def when(
             seed=seed,
         )
         return
+    if months or moments is not None:
+        raise BfenvError("--months and --moments are for --evaluate")
+    if format is WhenFormat.prometheus:
+        own = {"--size": size, "--limit": limit, "--job": job, "--out": out}
+        own |= {"--user": None if user < 0 else user, "--advice": advice or None}
+        if given := [name for name, value in own.items() if value is not None and value != []]:
+            raise BfenvError(f"--format prometheus asks for its own jobs: it has no {given[0]}")
+    elif partition is not None and size is None:
+        raise BfenvError("--partition is that of a new job: give its --size, too")
+    if advice and format is not WhenFormat.text:
+        raise BfenvError(f"--advice is text: --format {format.value} has none")
     if size is not None and job:
         raise BfenvError("give --size for a new job, or --job for one that waits, not both")
     if size is None and (limit is not None or user >= 0):
@@ -191,7 +210,7 @@ def when(
         with show.progress("share") as bar:
             task = bar.add_task("forecasting", total=1.0)
             forecaster = forecaster_at(
-                log,
+                "lublin" if log is None else log,
                 at,
                 policy=policy or TODAY,
                 recorded=recorded,
@@ -204,6 +223,12 @@ def when(
     else:
         if recorded is not None:
             raise BfenvError("--recorded and --simulated are for a log, not for --squeue")
+        if log is not None:
+            raise BfenvError("--log is not for --squeue: give the accounting log as --history")
+        if sinfo is not None and processors is not None:
+            raise BfenvError("--processors is for --squeue without --sinfo, which counts them")
+        if users is not None and history is None:
+            raise BfenvError("--users names the users of --history: give that, too")
         from bfenv_site.live.live_queue import forecaster_of_queue
 
         forecaster = forecaster_of_queue(
@@ -215,6 +240,7 @@ def when(
             policy=policy,
             at=at,
             maintenance=maintenance,
+            partition=partition,
             futures=futures,
             seed=seed,
         )
@@ -237,13 +263,9 @@ def when(
 
         number = forecaster.number(job[0]) if job else None
         advice_lines = advise(forecaster, size or 0, limit or 0, user, job=number)
-        if format is WhenFormat.text:
-            show.lines(
-                map(str, advice_lines)
-            partition=partition,
-                if advice_lines
-                else ["no smaller request starts much sooner"]
-            )
+        show.lines(
+            map(str, advice_lines) if advice_lines else ["no smaller request starts much sooner"]
+        )
 
 
 def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenFormat) -> None:

@@ -114,6 +114,11 @@ def test_evaluate(run, monkeypatch):
         (["--limit", "4h"], "--limit and --user are those of a new job"),
         (["--advice"], "--advice is for one job"),
         (["--evaluate", "lublin", "-f", "prometheus"], "--evaluate prints a table, json or csv"),
+        (["--moments", 50], "--months and --moments are for --evaluate"),
+        (["--months"], "--months and --moments are for --evaluate"),
+        (["-f", "prometheus", "--out", "a.svg"], "--format prometheus asks for its own jobs"),
+        (["--job", 3, "--advice", "-f", "json"], "--advice is text: --format json has none"),
+        (["--partition", "a", "--size", 4], "--maintenance and --partition are for --squeue"),
         (["--out", "when.txt"], "the suffix of a picture must be"),
         (["--at", "9000d"], "the moment 9000d is outside of lublin"),
         (["--past", 0, "--size", 10**6, "--limit", "1h"], "is larger than lublin"),
@@ -137,4 +142,16 @@ def test_live_queue(run, tmp_path):
     assert status == 0 and row["job"] == "13" and row["q0.5"] == forecast.median[0]
     assert "--recorded and --simulated are for a log" in run(*own, "--recorded")[2]
     assert "are for --squeue" in run("when", "--processors", 8)[2]
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text("n1|4|allocated|main\nn2|4|allocated|main\n")
+    contradictions = [
+        (("--log", "lublin"), "--log is not for --squeue: give the accounting log as --history"),
+        (("--sinfo", nodes), "--processors is for --squeue without --sinfo"),
+        (("--users", queue), "--users names the users of --history"),
+        (("--partition", "main"), "--partition is that of a new job: give its --size, too"),
+        (("-f", "prometheus", "--size", 4), "--format prometheus asks for its own jobs: it has no"),
+    ]
+    for words, message in contradictions:
+        status, _, err = run(*own, *words)
+        assert status == 2 and message in err and err.count("\n") == 1
     assert "job 11 does not wait in queue.txt" in run(*own, "--job", 11)[2]
