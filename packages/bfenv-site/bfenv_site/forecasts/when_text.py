@@ -43,6 +43,10 @@ TICKS = {
     28 * DAY: "4 w",
 }
 MOST_DRAWN = 60  # jobs in a picture
+LONGEST_NAME = 30  # characters of a job's name in a picture; arrays can have many more
+# Of the figure's width for each character of the longest label. Programs that show an .svg have
+# other fonts, in which labels may be a sixth wider than where the layout was made.
+MARGIN = 0.0012
 
 
 def forecast_rows(forecast: StartForecast) -> list[dict[str, Any]]:
@@ -103,29 +107,31 @@ def prometheus_text(forecaster: Forecaster) -> str:
     longest = int(bounded.max()) if len(bounded) else DAY
     sizes = sorted({max(1, processors >> (2 * i)) for i in range(SIZE_CLASSES)})
     name = "bfenv_expected_wait_seconds"
+    notes: dict[str, None] = {}
+    partition = forecaster.partition.replace("\\", r"\\").replace('"', r"\"")
+    place = f',partition="{partition}"' if len(forecaster.partitions) > 1 else ""
     lines = [
         "# HELP bfenv_waiting_jobs Jobs that wait for a start.",
         "# TYPE bfenv_waiting_jobs gauge",
         f"bfenv_waiting_jobs {len(knowledge.queue)}",
-    notes: dict[str, None] = {}
-    partition = forecaster.partition.replace("\\", r"\\").replace('"', r"\"")
-    place = f',partition="{partition}"' if len(forecaster.partitions) > 1 else ""
         f"# HELP {name} Wait of a job submitted now, by its processors and limit.",
         f"# TYPE {name} gauge",
     ]
     for size in sizes:
         for limit in sorted({min(limit, longest) for limit in LIMIT_CLASSES}):
             forecast = forecaster.new(size, limit)
+            notes |= dict.fromkeys(forecast.notes)
             for level, wait in zip(LEVELS, forecast.quantile(LEVELS)[0], strict=True):
                 value = f"{wait:g}" if np.isfinite(wait) else "+Inf"
                 labels = f'policy="{forecast.policy}"{place},processors="{size}",limit="{limit}"'
                 lines.append(f'{name}{{{labels},quantile="{level:g}"}} {value}')
-            notes |= dict.fromkeys(forecast.notes)
     return "\n".join([*lines, *(f"# {one_line(note)}" for note in notes)]) + "\n"
 
 
 def write_strips(forecast: StartForecast, path: Path) -> None:
     """Draw a strip for each job, at most MOST_DRAWN: its 95 %, 80 % and 50 % intervals.
+
+    A median or a plan without a start is no mark, but the word for it at the right.
 
     Raises:
         BfenvError: If matplotlib is missing, the suffix is not .svg, .png or .pdf, or the file
@@ -142,32 +148,41 @@ def _draw(forecast: StartForecast) -> "Figure":
     plan = forecast.plan[:count]
     finite = np.concatenate([quantiles[np.isfinite(quantiles)], plan[np.isfinite(plan)], [HOUR]])
     farthest = float(finite.max()) * 1.3
-    figure = Figure(figsize=(9, 1.3 + 0.28 * count), layout="constrained")
+    figure = Figure(figsize=(9, 1.3 + 0.28 * count))
     axes = figure.add_subplot()
     y, shown = np.arange(count), log_scale(np.minimum(quantiles, farthest))
     for low, high, height, alpha in ((0, 6, 0.3, 0.25), (1, 5, 0.6, 0.4), (2, 4, 0.6, 0.6)):
         left, width = shown[:, low], shown[:, high] - shown[:, low]
         label = {0: "95 %", 1: "80 %", 2: "50 %"}[low]
         axes.barh(y, width, height, left, color=BLUE, alpha=alpha, linewidth=0, label=label)
-    axes.plot(shown[:, 3], y, "|", color="black", markersize=11, label="median")
+    starts, is_planned = np.isfinite(quantiles[:, 3]), np.isfinite(plan)
+    axes.plot(shown[starts, 3], y[starts], "|", color="black", markersize=11, label="median")
     axes.plot(
-        log_scale(np.minimum(plan, farthest)),
-        y,
+        log_scale(plan[is_planned]),
+        y[is_planned],
         "D",
         color=ORANGE,
         markersize=4,
         label="plan by limits",
     )
+    words = ("", "") if (starts & is_planned).all() else (f"plan: {NEVER}", f"median: {NEVER}")
+    for i in np.flatnonzero(~(starts & is_planned)).tolist():
+        word = words[0] if starts[i] else words[1] if is_planned[i] else NEVER
+        axes.text(1.01, i, word, transform=axes.get_yaxis_transform(), va="center")
     names = [
-        f"{job} · {size:,} × {format_duration(limit)}"
+        f"{job if len(job) <= LONGEST_NAME else f'{job[: LONGEST_NAME - 1]}…'} · {size:,} × "
+        f"{format_duration(limit) if limit < UNLIMITED else 'no limit'}"
         for job, size, limit in zip(forecast.job, forecast.size, forecast.limit, strict=True)
-    ]
-    axes.set_yticks(y, names[:count])
+    ][:count]
+    axes.set_yticks(y, names)
+    margin, margin_right = (MARGIN * max(map(len, labels)) for labels in (names, words))
+    figure.set_layout_engine("constrained", rect=(margin, 0, 1 - margin - margin_right, 1))
     ticks = [seconds for seconds in TICKS if seconds <= farthest]
     axes.set_xticks(log_scale(ticks), [TICKS[seconds] for seconds in ticks])
     axes.set_xlim(-0.05, log_scale([farthest])[0])
     axes.set_ylim(count - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("from now on")
+    more = f" (the first {count} of {len(forecast.job):,} jobs)" * (count < len(forecast.job))
+    axes.set_xlabel(f"from now on{more}")
     figure.legend(loc="outside upper left", ncols=5)
     return figure

@@ -7,9 +7,13 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.textpath import TextPath
 
 import bfenv_site
 from bfenv_site.forecasts import learned
+from bfenv_site.forecasts.forecast import StartForecast
+from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.when_text import write_strips
 from bfenv_site.live.live_queue import forecaster_of_queue
 from site_helpers.queues import QUEUE
 from tests.site_log import write_site
@@ -63,6 +67,27 @@ def test_table(run, site, tmp_path):
     drawn = picture.read_text()
     assert drawn.startswith("<?xml") and all(f">{job} · " in drawn for job in forecast.job[:60])
     assert run(*words)[2] == f"bfenv: {picture} exists; use --force to overwrite it\n"
+
+
+def test_picture(tmp_path):
+    """It says how many jobs it leaves out, and "never" and "no limit" where the table does."""
+    count, picture = 61, tmp_path / "when.svg"
+    ones = np.ones(count, dtype=np.int64)
+    samples, plan = np.full((count, 9), 60.0), np.full(count, 600.0)
+    samples[1:3], plan[::2] = np.inf, np.inf
+    names = ["48123456_[1-100,200-300,400-500]", "123456789012_3456", *map(str, range(2, count))]
+    limit = np.where(ones.cumsum() == 2, UNLIMITED, 3600)
+    forecast = StartForecast(0, "easy", names, ones, limit, ones, samples, samples, plan, 0)
+    write_strips(forecast, picture)
+    drawn = picture.read_text()
+    assert ">from now on (the first 60 of 61 jobs)<" in drawn
+    assert drawn.count(">plan: never<") == 29  # of every other job but the third
+    assert drawn.count(">median: never<") == drawn.count(">never<") == 1
+    assert ">48123456_[1-100,200-300,400-5… · 1 × 60.0 min<" in drawn
+    longest = "48123456_[1-100,200-300,400-5… · 1 × 60.0 min"
+    end = float(re.search(f'<text[^>]* x="([0-9.]+)"[^>]*>{re.escape(longest)}<', drawn)[1])
+    assert ">123456789012_3456 · 1 × no limit<" in drawn
+    assert end > 1.15 * TextPath((0, 0), longest, size=9).get_extents().width
 
 
 def test_advice(run, site):
