@@ -5,6 +5,7 @@ Run it with `python -m bfenv.train_sb3`, or copy it and change what you like. It
 """
 
 import argparse
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -18,6 +19,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 from bfenv.agents import save_model
 from bfenv.agents.sb3_callback import ShowProgress
 from bfenv.agents.sb3_policies import ScorerPolicy, export_network
+from bfenv.core.errors import BfenvError
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.evaluation import evaluate_agent
 
@@ -113,12 +115,21 @@ def read_args(words: list[str] | None = None) -> Args:
         kind, text = get_args(hint)
         option = "--" + name.replace("_", "-")
         parser.add_argument(option, type=kind, default=getattr(Args, name), help=text)
-    return Args(**vars(parser.parse_args(words)))
+    args = Args(**vars(parser.parse_args(words)))
+    least = {"episodes": 0} | dict.fromkeys(("steps", "num_steps", "epochs", "num_envs"), 1)
+    for name, bound in least.items():
+        if getattr(args, name) < bound:
+            option = "--" + name.replace("_", "-")
+            parser.error(f"{option} must be at least {bound}, got {getattr(args, name)}")
+    return args
 
 
 if __name__ == "__main__":
     args = read_args()
-    path = train(args)
-    print(path)
-    if args.episodes:
-        Console().print(score(path, args))
+    try:
+        path = train(args)
+        print(path)
+        if args.episodes:
+            Console().print(score(path, args))
+    except BfenvError as error:
+        sys.exit(f"python -m bfenv.train_sb3: {error}")

@@ -20,6 +20,14 @@ def test_arguments():
     )
 
 
+@pytest.mark.parametrize("word", ["--steps", "--num-steps", "--episodes"])
+def test_too_few(word, capsys):
+    """A number that would train or score nothing is refused before the training."""
+    with pytest.raises(SystemExit, match="2"):
+        read_args([word, "-1"])
+    assert f"{word} must be at least" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("policy", ["ranker", "MultiInputPolicy"])
 def test_train(tmp_path, policy):
     """The model is saved with its card, a ScorerPolicy also without code, and both are scored."""

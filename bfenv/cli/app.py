@@ -69,6 +69,10 @@ def bfenv(
     """
 
 
+class Terminated(BaseException):
+    """SIGTERM arrived. A SystemExit would count as a failure of the policy that runs just then."""
+
+
 def main() -> None:
     """Run the command line and exit."""
     run_app(app, "bfenv")
@@ -94,6 +98,8 @@ def run_app(commands: typer.Typer, name: str) -> None:
         if status == INTERRUPTED:  # newer versions of Typer return it in place of raising Abort
             _fail("interrupted", INTERRUPTED)
         sys.exit(status)
+    except Terminated:
+        sys.exit(TERMINATED)
     except BfenvError as error:
         _fail(str(_with_agents(error)))
     except OSError as error:
@@ -117,7 +123,7 @@ def run_app(commands: typer.Typer, name: str) -> None:
 def _terminate(*_: Any) -> None:
     """End on SIGTERM as on any error, so that workers and incomplete files are removed."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(TERMINATED)
+    raise Terminated
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

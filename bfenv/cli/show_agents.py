@@ -144,6 +144,6 @@ def disagreements(
 
 
 def _short(name: str) -> str:
-    """Return a name without the folders of a saved model."""
+    """Return a name with at most one folder of a saved model; all are often called model.zip."""
     path, suffix, settings = name.partition(".zip")
-    return path.rpartition("/")[2] + suffix + settings if suffix else name
+    return "/".join(path.split("/")[-2:]) + suffix + settings if suffix else name

@@ -124,10 +124,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             * `infos` (dict): Arrays of that length.
 
         Raises:
-            BfenvError: If an option or the number of seeds is wrong, or an episode leaves the
-                split. No episode is opened then.
+            BfenvError: If an option or the number of seeds is wrong, an episode leaves the split,
+                or a step has been sent that has not been received. No episode is opened then.
             ResetNeeded: If the first reset is not of all environments.
         """
+        self._check_received("reset")
         seeds = _seeds(seed, self.num_envs)
         options = dict(check_options(options))
         chosen = _reset_mask(options.pop("reset_mask", None), self.num_envs)
@@ -160,9 +161,14 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             * `infos` (dict): Arrays of that length.
 
         Raises:
-            BfenvError: If the actions are anything else.
+            BfenvError: If the actions are anything else, or a step has been sent that has not been
+                received.
             ResetNeeded: If an episode is over and `autoreset_mode` is "disabled".
         """
+        self._check_received("step")
+        return self._step(actions)
+
+    def _step(self, actions: np.ndarray) -> StepResult:
         actions = check_actions(actions, self.num_envs)
         if self._over and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ResetNeeded("an episode is over: reset it, or choose another autoreset_mode")
@@ -209,11 +215,15 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         Raises:
             BfenvError: If a step has been sent that has not been received.
         """
-        if self._sent is not None:
-            raise BfenvError("send needs a recv before it: a step has been sent already")
+        self._check_received("send")
         if self._sender is None:
             self._sender = ThreadPoolExecutor(1)
-        self._sent = self._sender.submit(self.step, np.array(actions))
+        self._sent = self._sender.submit(self._step, np.array(actions))
+
+    def _check_received(self, call: str) -> None:
+        """Check that no other thread steps the environments now."""
+        if self._sent is not None:
+            raise BfenvError(f"{call} needs a recv before it: a step has been sent already")
 
     def recv(self) -> StepResult:
         """Wait for the step that has been sent, and return what `step` returns.

@@ -1,5 +1,6 @@
 """The command line ends on SIGTERM as on an error: what is half done is cleared away."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,3 +32,24 @@ def test_sigterm():
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=30)
     assert (out, process.returncode) == ("cleared\n", 143)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM")
+def test_in_a_policy(tmp_path):
+    """A signal that arrives while a policy runs is no failure of the policy."""
+    (tmp_path / "ending.py").write_text(
+        "import os, signal\n"
+        "def decide(cluster, jobs):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    sum(range(10_000))\n"
+    )
+    command = [sys.executable, "-m", "bfenv", "evaluate", "-w", "lublin:jobs=20"]
+    ended = subprocess.run(
+        [*command, "-p", "ending:decide", "-p", "easy"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.stdout, ended.returncode) == ("", 143) and "failed" not in ended.stderr

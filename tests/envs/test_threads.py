@@ -34,8 +34,11 @@ def test_sent():
     with pytest.raises(BfenvError, match="recv needs a send"):
         env.recv()
     env.send(np.zeros(2, dtype=int))
-    with pytest.raises(BfenvError, match="send needs a recv"):
-        env.send(np.zeros(2, dtype=int))
+    for call in (env.send, env.step):
+        with pytest.raises(BfenvError, match=f"{call.__name__} needs a recv"):
+            call(np.zeros(2, dtype=int))
+    with pytest.raises(BfenvError, match="reset needs a recv"):
+        env.reset(seed=1)
     env.recv()
     env.send(np.zeros(3, dtype=int))
     with pytest.raises(BfenvError, match="actions .*2"):
