@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv, read_action
@@ -100,8 +100,8 @@ def play_episode(
     * `strict`: raise at an illegal action; else it counts as the pass.
     * `options`: of the environment's `reset`.
 
-    Raises BfenvError if an action is not an integer, or an array with one integer. Raises
-    PolicyError at the first illegal action, with `strict`.
+    Raises PolicyError if an action is not an integer, or an array with one integer, and with
+    `strict` at the first illegal action.
     """
     parameters = inspect.signature(agent.predict).parameters.values()
     takes_masks = any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters)
@@ -125,7 +125,10 @@ def play_episode(
                     f"{name}.predict must return an action and a state, got {answer!r}"
                 )
             action, state = answer
-            slot, now = read_action(np.asarray(action)), info["now"]
+            try:
+                slot, now = read_action(np.asarray(action)), info["now"]
+            except BfenvError as error:  # the agent is at fault, and others go on
+                raise PolicyError(str(error)) from None
             observation, _, terminated, truncated, info = env.step(slot)
             if strict:
                 check_legal(info, slot, env.window, now)

@@ -64,7 +64,7 @@ def test_wrong_answer(answer, named):
         def predict(self, observation, state=None, episode_start=None, deterministic=False):
             return answer
 
-    with pytest.raises(bfenv.BfenvError, match=named):
+    with pytest.raises(bfenv.PolicyError, match=named):
         play(BackfillEnv(TRACE, **WHOLE), Wrong(), 0)
 
 
