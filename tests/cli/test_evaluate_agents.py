@@ -212,7 +212,10 @@ ROW = {
         ({"replaced_actions": 7}, "actions replaced: "),
         ({"division": "trials"}, "Each division has its own ranks. "),
         ({"division": "clairvoyant"}, "clairvoyant: the estimates are the runtimes"),
-        ({"illegal_actions": 3}, "models/a.zip: 3 of 200 actions were illegal, and counted as passes"),
+        (
+            {"illegal_actions": 3},
+            "models/a.zip: 3 of 200 actions were illegal, and counted as passes",
+        ),
         ({"outside_window": 0.25}, "models/a.zip: at 25.0 % of its decisions jobs waited outside"),
     ],
 )
@@ -234,7 +237,7 @@ def test_note_on_the_window():
     """A note names the share of decisions with jobs outside the window, if it is large."""
     row = ROW | {"policy": "a.zip", "outside_window": 0.25}
     (note,) = (line for line in notes([row]) if line.startswith("a.zip"))
-    assert note == "models/a.zip: at 25.0 % of its decisions jobs waited outside the window"
+    assert note == "a.zip: at 25.0 % of its decisions jobs waited outside the window"
     small = row | {"outside_window": 0.04}
     assert not any(line.startswith("a.zip") for line in notes([small]))
 
@@ -245,8 +248,16 @@ def test_note_on_the_window():
         ({}, {}, []),
         ({}, {"slowdown_ratio": 0.6}, []),
         ({"starves": True}, {}, []),
-        ({}, {"slowdown_ratio": 0.61}, ["models/a.zip: to EASY, 0.400 in the episodes, but 0.610 in the"]),
-        ({"slowdown_ratio": 0.9}, {}, ["models/a.zip: to EASY, 0.900 in the episodes, but 0.400 in the"]),
+        (
+            {},
+            {"slowdown_ratio": 0.61},
+            ["models/a.zip: to EASY, 0.400 in the episodes, but 0.610 in the"],
+        ),
+        (
+            {"slowdown_ratio": 0.9},
+            {},
+            ["models/a.zip: to EASY, 0.900 in the episodes, but 0.400 in the"],
+        ),
         ({}, {"starves": True}, ["models/a.zip: starves jobs in the long episode, but not"]),
     ],
 )
