@@ -73,12 +73,17 @@ def searched_spans(workloads: tuple[str, ...], split: str) -> list[Span]:
     """
     spans = []
     for workload in workloads:
-        trace = load_whole(workload)
-        first, _ = split_range(trace, split)
-        _, last = split_range(trace, "validation" if split == "train" else split)
+        trace, made = load_whole(workload), load_workload(workload)
+        in_order = np.array_equal(made.jobs.size, trace.jobs.size)
         if split == "all":
             first = int(parse_name(workload).options.get("first_job", 0))
-            last = first + len(load_workload(workload))
+            last = first + len(made)
+        elif trace.records is None and not in_order:  # shaken: jobs may be in another split
+            first, last = 0, len(trace)
+        else:
+            divided = made if in_order else trace  # bursts move the ends of splits
+            first, _ = split_range(divided, split)
+            _, last = split_range(divided, "validation")
         numbers = None
         if trace.records is not None:
             job_numbers = trace.records[first:last, 0]
@@ -95,7 +100,8 @@ def count_seen(
 
     Those are the jobs in a block of one of the spans. A span without blocks has all jobs of the
     part if they have its `jobs_hash`; if the whole workload has its hash, it has those with its
-    numbers, or all where jobs have no numbers.
+    numbers. Jobs without numbers are found by their sizes and runtimes in the whole workload, and
+    all count if they are not there, as after a shake.
 
     * `trace`, `first`, `last`: the jobs.
     * `spans`: what the agent was trained on.
@@ -117,10 +123,11 @@ def count_seen(
         if span.jobs_hash == same:
             return len(part)
         if span.hash == whole.hash:
-            count = len(part)
             if part.records is not None and span.numbers is not None:
                 number, (least, most) = part.records[:, 0], span.numbers
                 count = int(np.count_nonzero((number >= least) & (number <= most)))
+            else:
+                count = _most_shared(part, whole, span)
             seen = max(seen, count)
     return seen
 
@@ -196,6 +203,22 @@ def jobs_hash(trace: Trace) -> str:
     ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     digest = hashlib.sha256(np.ascontiguousarray(ordered, dtype="<i8").tobytes())
     return SHA256 + digest.hexdigest()
+
+
+def _most_shared(part: Trace, whole: Trace, span: Span) -> int:
+    """Count the jobs of a part of a whole trace that are in a span of it.
+
+    A short part may be like several: the most count. All do if the part is not found.
+    """
+    size, runtime, n = whole.jobs.size, whole.runtime, len(part)
+    begins = (size == part.jobs.size[0]) & (runtime == part.runtime[0])
+    shared = [
+        max(0, min(first + n, span.last) - max(first, span.first))
+        for first in np.flatnonzero(begins).tolist()
+        if np.array_equal(size[first : first + n], part.jobs.size)
+        and np.array_equal(runtime[first : first + n], part.runtime)
+    ]
+    return max(shared, default=n)
 
 
 def _block_hashes(trace: Trace, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

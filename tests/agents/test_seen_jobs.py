@@ -72,3 +72,58 @@ def test_json():
     for wrong in ({}, {**sj.encode_span(SPAN), "blocks": "?"}, {**sj.encode_span(SPAN), "last": 5}):
         with pytest.raises(bfenv.BfenvError, match="span"):
             sj.decode_span(wrong)
+
+
+MODEL = "lublin:procs=64,jobs=400,seed=1"
+
+
+@pytest.mark.parametrize(
+    ("options", "seen"),
+    [
+        ("split=test", 0),
+        ("split=test,arrival_rate=1.2,requested_start_share=0.5", 0),
+        ("split=validation", "all"),
+        ("split=train,job_count=30", "all"),
+        ("first_job={last}", 0),
+        ("first_job={before}", 3),
+        ("first_job={before},job_count=10", 3),
+        ("split=test,shake_seconds=9000", "all"),  # in another order: which they are is not known
+    ],
+)
+def test_searched_part_of_a_model(options, seen):
+    """Of a generated workload, only the training and validation jobs of a search are seen."""
+    (span,) = sj.searched_spans((MODEL,), "train")
+    last, _ = split_range(TRACE, "test")
+    assert (span.first, span.last) == (0, last)
+    source = f"{MODEL},{options.format(last=last, before=last - 3)}"
+    part = bfenv.load_workload(source)
+    expected = len(part) if seen == "all" else seen
+    assert sj.count_seen(part, 0, len(part), [span], source) == expected
+
+
+def test_searched_indices():
+    """Without a source, the trace is whole, and its jobs are told apart, too."""
+    spans = sj.searched_spans((MODEL,), "train")
+    last, _ = split_range(TRACE, "test")
+    assert sj.count_seen(TRACE, last, 400, spans) == 0
+    assert sj.count_seen(TRACE, last - 5, 400, spans) == 5
+    assert sj.count_seen(TRACE, 0, 400, spans) == last
+
+
+def test_ambiguous_part():
+    """Jobs that are alike count as seen if any of them are."""
+    trace = bfenv.make_trace(range(6), [1, 2, 2, 1, 2, 2], [5] * 6, 4)
+    span = sj.Span(trace.name, trace.hash, 0, 3, None, sj.jobs_hash(trace[:3]))
+    assert sj.count_seen(trace, 4, 6, [span]) == 2
+    assert sj.count_seen(trace, 5, 6, [span]) == 1
+
+
+def test_searched_bursts():
+    """The span is what the search divides: bursts move the ends of splits, shakes mix the jobs."""
+    period = int(TRACE.jobs.submit[-1] - TRACE.jobs.submit[0]) * 2 // 5
+    burst = f"{MODEL},burst=20,burst_period={period}"
+    (span,) = sj.searched_spans((burst,), "train")
+    assert span.last == split_range(bfenv.load_workload(burst), "test")[0]
+    assert span.last != split_range(TRACE, "test")[0]
+    (span,) = sj.searched_spans((f"{MODEL},shake_seconds=9000",), "train")
+    assert (span.first, span.last) == (0, 400)

@@ -44,7 +44,8 @@ def write_hub_folder(
         raise BfenvError(f"{name}: opening a saved model runs code; share it with huggingface_sb3")
     agent, is_network = SHIPPED + name, card.kind == NETWORK
     workload = workload or workload_of(agent) or default_workload("test")[0]
-    check_unseen(agent, card.seen_jobs, load_workload(workload, split="test"))
+    test = load_workload(workload, split="test")
+    check_unseen(agent, card.seen_jobs, test, source=workload)
     length = short_length(load_workload(workload), "test")
     sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, REFERENCE)
     free = {} if is_network else {"reservations": 0}
