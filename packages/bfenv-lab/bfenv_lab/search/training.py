@@ -10,6 +10,7 @@ from typing import Any
 
 from bfenv.agents.card import write_card
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted
 from bfenv.envs.settings import LOADS, MODEL, SEEDS
 from bfenv_lab.search.evolution import import_cma
 from bfenv_lab.search.search_run import JOURNAL, Progress, cases_of, result_card, run_search
@@ -109,7 +110,7 @@ def train(
             raise BfenvError(f"{folder} is neither empty nor a training: choose another folder")
     result = run_search(settings, folder, generations=generations, done=done, **workers)
     kind = f"a network of {settings.hidden} hidden units" if settings.hidden else "a formula"
-    description = f"{kind}, found by evolution on {len(settings.workloads)} workloads"
+    description = f"{kind}, found by evolution on {counted(len(settings.workloads), 'workload')}"
     path = folder / "agent.json"
     write_card(path, result_card(path.stem, description, result))
     return path
