@@ -131,5 +131,6 @@ def _figure(points: list[Point]) -> "Figure":
     panels[2].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
     figure.legend(loc="outside upper center", ncols=5)
     panels[2].set_xlabel("generations")
+    panels[2].xaxis.set_major_locator(MaxNLocator(integer=True))  # of few, none twice
     panels[2].xaxis.set_major_formatter("{x:,.0f}")
     return figure
