@@ -16,6 +16,7 @@ def render_text(env: EnvHandle) -> str:
     right = f"{view.day(snapshot, snapshot.now)}  {view.clock(snapshot, snapshot.now)}"
     left = f"Backfill-v0  {snapshot.workload}"[: WIDTH - len(right) - 2]
     beyond = max(snapshot.waiting - snapshot.window, 0)
+    heads = f"{snapshot.heads} may become the head, " if snapshot.heads else ""
     busy = snapshot.processors - snapshot.free
     lines = [
         left.ljust(WIDTH - len(right)) + right,
@@ -31,8 +32,8 @@ def render_text(env: EnvHandle) -> str:
         _line("head", _head(snapshot)),
         _line(
             "queue",
-            f"{counted(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
-            f"{beyond} beyond the window of {snapshot.window}",
+            f"{counted(snapshot.waiting, 'job')} waiting, {snapshot.startable} may start, "
+            f"{heads}{beyond} beyond the window of {snapshot.window}",
         ),
         _line(
             "episode",
@@ -103,7 +104,8 @@ def _table(snapshot: view.Snapshot) -> list[str]:
             view.span(row.estimate),
             view.span(row.wait),
         )
-        verdict = f"no: {row.obstacle}" if row.obstacle else "yes"
+        no = "head" if row.may_be_head else "no"
+        verdict = f"{no}: {row.obstacle}" if row.obstacle else "yes"
         lines.append("".join(f"{cell:>10}" for cell in cells) + f"    {verdict}")
     if snapshot.waiting > len(snapshot.rows):
         lines.append(f"{'…':>10}  {snapshot.waiting - len(snapshot.rows)} more")

@@ -341,7 +341,9 @@ def _queue(canvas: Canvas, snapshot: view.Snapshot) -> None:
     canvas.box(left, top, width, height, PANEL)
     canvas.box(left, top, width, height, EDGE, edge=1)
     canvas.text(left + 10, top + 17, f"{snapshot.waiting} waiting", INK, 19)
-    canvas.text(left + width - 10, top + 17, f"{snapshot.legal} may start", ACCENT, 19, align=1)
+    canvas.text(left + width - 10, top + 17, f"{snapshot.startable} may start", ACCENT, 19, align=1)
+    if snapshot.heads:
+        canvas.text(left + 150, top + 17, f"{snapshot.heads} may be head", INK, align=0.5)
     y = top + 40
     heads = ((48, "slot"), (100, "job"), (180, "size"), (234, "estimate"), (286, "wait"))
     for right, head in heads:
@@ -364,7 +366,7 @@ def _queue(canvas: Canvas, snapshot: view.Snapshot) -> None:
 
 def _waiting(canvas: Canvas, snapshot: view.Snapshot, row: view.Waiting, left: int, y: int) -> None:
     colour = JOBS[row.job % len(JOBS)]
-    ink = FAINT if row.obstacle else INK
+    ink = FAINT if row.obstacle and not row.may_be_head else INK
     if not row.obstacle:
         canvas.box(left + 1, y - ROW // 2 + 1, LIST[2] - 2, ROW - 1, LEGAL)
     if snapshot.head is not None and row.job == snapshot.head.job:

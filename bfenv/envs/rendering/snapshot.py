@@ -52,6 +52,7 @@ class Waiting(NamedTuple):
     estimate: int  # seconds
     wait: int  # seconds
     obstacle: str  # why it may not start; empty if it may
+    may_be_head: bool  # it may not start, but be named as the head
 
 
 class Snapshot(NamedTuple):
@@ -67,7 +68,8 @@ class Snapshot(NamedTuple):
     rows: list[Waiting]  # by slot: the first of the queue, and later ones that may start
     window: int
     waiting: int  # jobs
-    legal: int  # jobs that may start now
+    startable: int  # jobs that may start now
+    heads: int  # others that may become the head
     episode: int  # jobs of the episode
     started: int  # of them
     illegal: int  # actions
@@ -83,16 +85,17 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
         raise ResetNeeded("call env.reset() before env.render()")
     cluster, jobs = env.cluster, env.jobs
     mask = env.action_masks()[: env.window]
+    starts = mask & env.startable()  # the other legal actions name a head
     runs = running(cluster)
     columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster))
     head = None
     if env.head >= 0:
         parts = jobs.size[env.head], jobs.estimate[env.head], *shadow(cluster, jobs, env.head)
         head = Head(env.head, *map(int, parts))
-    # At least half of the rows are from the front of the queue, at most half are legal.
-    legal = np.flatnonzero(mask)[: rows // 2].tolist()
+    # At least half of the rows are from the front of the queue, at most half are starts.
+    chosen = np.flatnonzero(starts)[: rows // 2].tolist()
     first = range(min(len(mask), len(waiting(cluster))))
-    slots = sorted(list(dict.fromkeys([*legal, *first]))[:rows])
+    slots = sorted(list(dict.fromkeys([*chosen, *first]))[:rows])
     return Snapshot(
         workload=env.trace.name,
         now=int(now(cluster)),
@@ -101,10 +104,11 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
         free=int(free(cluster)),
         runs=[Running(*run) for run in zip(*(part.tolist() for part in columns), strict=True)],
         head=head,
-        rows=[_row(env, slot, bool(mask[slot])) for slot in slots],
+        rows=[_row(env, slot, bool(starts[slot]), bool(mask[slot])) for slot in slots],
         window=env.window,
         waiting=len(waiting(cluster)),
-        legal=int(mask.sum()),
+        startable=int(starts.sum()),
+        heads=int(mask.sum() - starts.sum()),
         episode=len(env.episode_jobs),
         started=len(env.episode_jobs) - env.unstarted,
         illegal=env.illegal_actions,
@@ -155,11 +159,11 @@ def clock(snapshot: Snapshot, time: int) -> str:
     return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
-def _row(env: EnvHandle, slot: int, legal: bool) -> Waiting:
+def _row(env: EnvHandle, slot: int, starts: bool, legal: bool) -> Waiting:
     cluster, jobs, over = env.cluster, env.jobs, env.unstarted == 0
     job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))
-    if legal:
+    if starts:
         obstacle = ""
     elif over:
         obstacle = "episode over"
@@ -171,4 +175,5 @@ def _row(env: EnvHandle, slot: int, legal: bool) -> Waiting:
         obstacle = "would delay a reservation"
     user = str(jobs.user[job]) if jobs.user[job] >= 0 else "-"
     wait = int(now(cluster) - jobs.submit[job])
-    return Waiting(slot, job, user, int(jobs.size[job]), int(jobs.estimate[job]), wait, obstacle)
+    size, estimate, may_be_head = int(jobs.size[job]), int(jobs.estimate[job]), legal and not starts
+    return Waiting(slot, job, user, size, estimate, wait, obstacle, may_be_head)

@@ -37,6 +37,24 @@ def test_verdicts():
     assert lines["2"].split() == "2 4 2 1 40s 0s yes".split()
 
 
+def test_heads():
+    """A job that does not fit may be named as the head, and does not count as one to start."""
+    trace = bfenv.make_trace([0] * 4, [3, 4, 1, 2], [50] * 4, 4)
+    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all", render_mode="ansi")
+    env.reset()
+    env.step(0)
+    assert env.action_masks()[:3].all()
+    lines = lines_of(env.render())
+    assert "3 jobs waiting, 1 may start, 2 may become the head, 0 beyond" in lines["queue"]
+    assert lines["0"].endswith("head: too large now")
+    assert lines["1"].endswith("yes")
+    assert lines["2"].endswith("head: too large now")
+    env.step(0)  # names job 1
+    lines = lines_of(env.render())
+    assert "3 jobs waiting, 1 may start, 0 beyond" in lines["queue"]
+    assert lines["2"].endswith("no: too large now")
+
+
 def test_profile():
     """The availability profile rises from now to the full machine."""
     assert lines_of(small().render())["ahead"].split()[1] == "█" * 40
