@@ -140,6 +140,11 @@ def forecaster_of_queue(
             f"the history {history} begins at {begin:%Y-%m-%d %H:%M} UTC, after {squeue} was "
             f"printed ({printed:%Y-%m-%d %H:%M} UTC)"
         )
+    first = min((entry.start for entry in entries if entry.runs), default=past.origin)
+    if first < past.origin:  # a job has run since before the log begins: time 0 is its start
+        past.requests[SUBMIT] += past.origin - first
+        past = past._replace(origin=first)
+        now = snapshot.time - first
     outages, outage_notes = _outages(maintenance, past, now, processors)
     notes += outage_notes
     requests, start = _requests(entries, snapshot.time, past)

@@ -302,6 +302,15 @@ def test_a_history_begins_before_the_queue(queue, site, tmp_path):
         forecaster_of_queue(queue, history=str(history))
 
 
+def test_a_job_runs_since_before_the_history(queue, site, tmp_path):
+    """It runs on, and does not wait again because the log begins after its start."""
+    log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW - 100}")
+    history = tmp_path / "history.swf"
+    history.write_text(log)
+    forecaster = forecaster_of_queue(queue, history=str(history), futures=5)
+    assert forecaster.waiting().job == ("14", "13", "15")
+
+
 def test_a_time_agrees_with_the_clock_of_running_jobs(queue):
     """It may be some minutes late; without running jobs, any later time is taken."""
     assert forecaster_of_queue(queue, processors=8, at=NOW + 300).known.time == NOW + 300
