@@ -98,7 +98,15 @@ class AgentCompetitor(Competitor):
         if self.opened.batched and len(seeds) > 1:
             envs = BackfillVectorEnv(len(seeds), workload, "disabled", **completed)
             agent = self.opened.make(BackfillEnv(workload, **completed), seeds[0])
-            watch(lambda: _share_of(envs.handles) if envs.batch.ready else 0.0)
+            furthest = 0.0
+
+            def share_at_once() -> float:
+                nonlocal furthest  # episodes that are over are played again until all are
+                if envs.batch.ready:
+                    furthest = max(furthest, _share_of(envs.handles))
+                return furthest
+
+            watch(share_at_once)
             return play_at_once(envs, agent, seeds, options, self.deterministic)
         env, over = BackfillEnv(workload, **completed), 0
 

@@ -60,6 +60,28 @@ def test_share():
     assert shares[0] == 0 and shares == sorted(shares) and watched[0]() == 1
 
 
+def test_share_at_once():
+    """It never falls, although episodes that are over are played again until all are."""
+    opened, watched, shares = open_agent("agent:network"), [], []
+
+    def make(env, seed):
+        agent = opened.make(env, seed)
+        predict = agent.predict
+
+        def watched_predict(*args, **options):
+            shares.append(watched[0]())
+            return predict(*args, **options)
+
+        agent.predict = watched_predict
+        return agent
+
+    case = Episodes(
+        TRACE, 3, 5, {"split": "test", **OPTIONS} | {"window": opened.settings["window"]}
+    )
+    score_episodes(AgentCompetitor(opened._replace(make=make)), case, watched.append)
+    assert shares[0] == 0 < shares[-1] and shares == sorted(shares)
+
+
 def test_at_once():
     """A network that plays all episodes at once has the rows that it has one by one."""
     agent = open_agent("agent:network")
