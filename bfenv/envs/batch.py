@@ -4,6 +4,7 @@ Episodes, rewards and infos are here. `backfill`, `vector` and `sb3` put the int
 and of stable-baselines3 on it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -279,9 +280,12 @@ class EnvBatch:
             arguments = (*arguments, self.ended_jobs(i, totals))
         reward = self.reward.function(*arguments)
         try:
-            return float(reward)
+            value = float(reward)
         except (TypeError, ValueError):
             raise BfenvError(f"reward must return a number, got {reward!r}") from None
+        if not math.isfinite(value):  # a learner would have weights of NaN soon, without a word
+            raise BfenvError(f"reward must return a finite number, got {value}")
+        return value
 
     def ended_jobs(self, i: int, totals: at.StepTotals) -> EndedJobs:
         """Return the jobs of the episode that ended since the last decision in environment i."""

@@ -130,3 +130,12 @@ def test_no_number():
     env.reset(seed=0)
     with pytest.raises(BfenvError, match="reward must return a number, got None"):
         env.step(0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_no_finite_number(value):
+    """So is one that returns a number that a learner cannot use."""
+    env = whole(bfenv.make_trace([0, 0], [1, 1], [3, 3], 1), reward=lambda before, after: value)
+    env.reset(seed=0)
+    with pytest.raises(BfenvError, match=f"reward must return a finite number, got {value}"):
+        env.step(0)
