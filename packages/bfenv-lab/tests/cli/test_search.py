@@ -5,6 +5,9 @@ import shlex
 
 import pytest
 
+import bfenv
+from bfenv.workloads.transform import split_range
+
 pytestmark = pytest.mark.compiled  # searches simulate many schedules
 
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
@@ -62,7 +65,9 @@ def test_card(run, tmp_path):
     assert [score["load"] for score in rows[0]["scores"]] == [None, 0.9] * 2
     evaluated = ("evaluate", "-p", f"agent:{card}", "-p", "easy", "-f", "csv", "-w")
     out, err = run(*evaluated, MODEL)[1:]
-    assert f"agent:{card}" in out and f"agent:{card} was trained on 600 of the 600 jobs" in err
+    seen, _ = split_range(bfenv.load_workload(MODEL), "test")
+    assert f"agent:{card}" in out and f"agent:{card} was trained on {seen} of the 600 jobs" in err
+    assert "was trained on" not in run(*evaluated, MODEL, "--split", "test")[2]
     assert "was trained on" not in run(*evaluated, MODEL + ",seed=3")[2]
     status, _, err = run(*made)
     assert status == 2 and "exists; use --force" in err
