@@ -83,7 +83,7 @@ def searched_spans(workloads: tuple[str, ...], split: str) -> list[Span]:
         else:
             divided = made if in_order else trace  # bursts move the ends of splits
             first, _ = split_range(divided, split)
-            _, last = split_range(divided, "validation")
+            _, last = split_range(divided, "validation" if split == "train" else split)
         numbers = None
         if trace.records is not None:
             job_numbers = trace.records[first:last, 0]
@@ -208,7 +208,8 @@ def jobs_hash(trace: Trace) -> str:
 def _most_shared(part: Trace, whole: Trace, span: Span) -> int:
     """Count the jobs of a part of a whole trace that are in a span of it.
 
-    A short part may be like several: the most count. All do if the part is not found.
+    If several places in the whole have the same jobs, the one that shares most counts. If none has,
+    all jobs count.
     """
     size, runtime, n = whole.jobs.size, whole.runtime, len(part)
     begins = (size == part.jobs.size[0]) & (runtime == part.runtime[0])

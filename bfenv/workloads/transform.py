@@ -207,7 +207,7 @@ def with_load(trace: Trace, load: float) -> Trace:
         0.9
     """
     check_trace(trace)
-    own_load = _own_load(trace)  # first, because a load relative to none is no finite number
+    own_load = _own_load(trace)  # first: without it, a load relative to it is infinite
     load = check_number("load", load, positive=True, error=WorkloadError)
     return _stretched(trace, own_load / load, f"load {load:g}", f"@{load:g}")
 

@@ -139,7 +139,7 @@ def malformed_warning(count: int, first: str) -> str:
 def left_out_text(cleaning: Cleaning) -> str:
     """Return how many jobs of a log are not in its trace, and why; "" if all are.
 
-    The trace may be a part of the log, so the text says that the number is that of the whole log.
+    The number is for the whole log, and the text says so, because a trace may be a part of its log.
     """
     dropped = cleaning.dropped
     if not dropped:

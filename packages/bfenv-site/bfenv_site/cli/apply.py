@@ -61,6 +61,7 @@ def apply(
         log.open("a").close()  # before any job is lifted
 
     def tell(event: dict[str, Any]) -> None:
+        """Write an event as a line of JSON."""
         line = json.dumps(event)
         if log is None:
             print(line, flush=True)

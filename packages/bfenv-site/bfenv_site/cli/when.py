@@ -164,7 +164,7 @@ def when(
         }
         given = [name for name, value in ignored.items() if value is not None and value != []]
         if given:
-            raise BfenvError(f"--evaluate draws its own jobs and moments: it has no {given[0]}")
+            raise BfenvError(f"--evaluate draws its own jobs and moments: leave out {given[0]}")
         _evaluate(
             evaluate,
             format,
@@ -183,15 +183,15 @@ def when(
         own = {"--size": size, "--limit": limit, "--job": job, "--out": out}
         own |= {"--user": None if user < 0 else user, "--advice": advice or None}
         if given := [name for name, value in own.items() if value is not None and value != []]:
-            raise BfenvError(f"--format prometheus asks for its own jobs: it has no {given[0]}")
+            raise BfenvError(f"--format prometheus chooses its own jobs: leave out {given[0]}")
     elif partition is not None and size is None:
-        raise BfenvError("--partition is that of a new job: give its --size, too")
+        raise BfenvError("--partition names the partition of a new job: give --size, too")
     if advice and format is not WhenFormat.text:
-        raise BfenvError(f"--advice is text: --format {format.value} has none")
+        raise BfenvError(f"--advice needs --format text, got {format.value}")
     if size is not None and job:
         raise BfenvError("give --size for a new job, or --job for one that waits, not both")
     if size is None and (limit is not None or user >= 0):
-        raise BfenvError("--limit and --user are those of a new job: give its --size, too")
+        raise BfenvError("--limit and --user describe a new job: give --size, too")
     if advice and size is None and len(job or ()) != 1:
         raise BfenvError("--advice is for one job: give its --size and --limit, or its --job")
     if out is not None:
@@ -226,9 +226,9 @@ def when(
         if log is not None:
             raise BfenvError("--log is not for --squeue: give the accounting log as --history")
         if sinfo is not None and processors is not None:
-            raise BfenvError("--processors is for --squeue without --sinfo, which counts them")
+            raise BfenvError("--sinfo says how many processors there are: leave out --processors")
         if users is not None and history is None:
-            raise BfenvError("--users names the users of --history: give that, too")
+            raise BfenvError("--users needs --history, whose users it names")
         from bfenv_site.live.live_queue import forecaster_of_queue
 
         forecaster = forecaster_of_queue(

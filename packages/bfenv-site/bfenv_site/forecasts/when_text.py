@@ -95,8 +95,9 @@ def _wait(seconds: float) -> str:
 def prometheus_text(forecaster: Forecaster) -> str:
     """Return expected waits of new jobs, by classes of size and limit, in the text exposition.
 
-    Sizes are the machine's and its quarters, or those of the partition; limits are LIMIT_CLASSES as
-    far as the log has any so long, else its longest. Notes are comments at the end.
+    Sizes are all processors of the machine, or of the partition, and a quarter of them, again and
+    again. Limits are LIMIT_CLASSES. If no job of the log has so long a limit, its longest one is
+    taken instead. Notes are comments at the end.
 
     Raises:
         BfenvError: If nothing says in which of several partitions a new job is.

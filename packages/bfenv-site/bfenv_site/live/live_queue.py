@@ -117,22 +117,16 @@ def forecaster_of_queue(
             raise BfenvError(f"{squeue}: {excess}")
         notes.append(excess)
     notes += _assumptions(entries, up, competitor, has_nodes=sinfo is not None)
-    partitions, default = partitions_of_conf(competitor)
-    if sinfo is not None:
-        partitions = partition_sizes(nodes)
-        default = next((node.default for node in nodes if node.default), default)
+    partitions, default = _partitions(competitor, None if sinfo is None else nodes)
     if partition is not None and partition not in partitions:
         if not partitions:
             raise BfenvError("--partition needs --sinfo with nodes in partitions")
         known = listed(sorted(partitions))
         raise BfenvError(f"partition {partition:.40} is not known: there are {known}")
-    if default not in partitions:
-        default = next(iter(partitions)) if len(partitions) == 1 else ""
     new = default if partition is None else partition
 
     past = _past(trace, users, snapshot.time)
-    now = snapshot.time - past.origin
-    if now < 0:
+    if snapshot.time < past.origin:
         begin, printed = (
             datetime.fromtimestamp(time, UTC) for time in (past.origin, snapshot.time)
         )
@@ -140,11 +134,8 @@ def forecaster_of_queue(
             f"the history {history} begins at {begin:%Y-%m-%d %H:%M} UTC, after {squeue} was "
             f"printed ({printed:%Y-%m-%d %H:%M} UTC)"
         )
-    first = min((entry.start for entry in entries if entry.runs), default=past.origin)
-    if first < past.origin:  # a job has run since before the log begins: time 0 is its start
-        past.requests[SUBMIT] += past.origin - first
-        past = past._replace(origin=first)
-        now = snapshot.time - first
+    past = _from_first_start(past, entries)
+    now = snapshot.time - past.origin
     outages, outage_notes = _outages(maintenance, past, now, processors)
     notes += outage_notes
     requests, start = _requests(entries, snapshot.time, past)
@@ -307,6 +298,20 @@ def _at(
     ]
 
 
+def _partitions(competitor: Competitor, nodes: Sequence[Node] | None) -> tuple[dict[str, int], str]:
+    """Return the processors of each partition, and the default one; "" if none is.
+
+    Nodes of sinfo come before the slurm.conf of a policy. A single partition is the default.
+    """
+    sizes, default = partitions_of_conf(competitor)
+    if nodes is not None:
+        sizes = partition_sizes(nodes)
+        default = next((node.default for node in nodes if node.default), default)
+    if default not in sizes:
+        default = next(iter(sizes)) if len(sizes) == 1 else ""
+    return sizes, default
+
+
 class Past(NamedTuple):
     """The jobs of an accounting log that had ended when a queue was printed."""
 
@@ -339,6 +344,16 @@ def _past(trace: Trace | None, users: str | os.PathLike[str] | None, time: int) 
     return Past(
         origin, begin.tzinfo, trace.requests[:, has_ended], trace.runtime[has_ended], numbers
     )
+
+
+def _from_first_start(past: Past, entries: Sequence[Entry]) -> Past:
+    """Let time 0 be the start of the first running job, if the log begins later."""
+    first = min((entry.start for entry in entries if entry.runs), default=past.origin)
+    if first >= past.origin:
+        return past
+    requests = past.requests.copy()
+    requests[SUBMIT] += past.origin - first
+    return past._replace(origin=first, requests=requests)
 
 
 def _requests(entries: Sequence[Entry], time: int, past: Past) -> tuple[np.ndarray, np.ndarray]:

@@ -128,7 +128,7 @@ def test_evaluate(run, monkeypatch):
     assert "gradient boosting" in table and "80 % holds: the share" in table
     assert max(len(line) for line in table.splitlines() if line.startswith(" ")) <= 80
     assert (
-        "--evaluate draws its own jobs and moments: it has no --size" in run(*words, "--size", 4)[2]
+        "--evaluate draws its own jobs and moments: leave out --size" in run(*words, "--size", 4)[2]
     )
 
 
@@ -136,13 +136,13 @@ def test_evaluate(run, monkeypatch):
     ("words", "message"),
     [
         (["--size", 4, "--job", 3], "--size for a new job, or --job for one that waits, not both"),
-        (["--limit", "4h"], "--limit and --user are those of a new job"),
+        (["--limit", "4h"], "--limit and --user describe a new job: give --size"),
         (["--advice"], "--advice is for one job"),
         (["--evaluate", "lublin", "-f", "prometheus"], "--evaluate prints a table, json or csv"),
         (["--moments", 50], "--months and --moments are for --evaluate"),
         (["--months"], "--months and --moments are for --evaluate"),
         (["-f", "prometheus", "--out", "a.svg"], "--format prometheus asks for its own jobs"),
-        (["--job", 3, "--advice", "-f", "json"], "--advice is text: --format json has none"),
+        (["--job", 3, "--advice", "-f", "json"], "--advice needs --format text, got json"),
         (["--partition", "a", "--size", 4], "--maintenance and --partition are for --squeue"),
         (["--out", "when.txt"], "the suffix of a picture must be"),
         (["--at", "9000d"], "the moment 9000d is outside of lublin"),
@@ -172,9 +172,9 @@ def test_live_queue(run, tmp_path):
     contradictions = [
         (("--log", "lublin"), "--log is not for --squeue: give the accounting log as --history"),
         (("--sinfo", nodes), "--processors is for --squeue without --sinfo"),
-        (("--users", queue), "--users names the users of --history"),
-        (("--partition", "main"), "--partition is that of a new job: give its --size, too"),
-        (("-f", "prometheus", "--size", 4), "--format prometheus asks for its own jobs: it has no"),
+        (("--users", queue), "--users needs --history, whose users it names"),
+        (("--partition", "main"), "--partition names the partition of a new job: give --size, too"),
+        (("-f", "prometheus", "--size", 4), "--format prometheus chooses its own jobs: leave out"),
     ]
     for words, message in contradictions:
         status, _, err = run(*own, *words)

@@ -35,7 +35,7 @@ def same(one, two):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_three_jobs(size, monkeypatch):
-    """A job of `size` processors starts when so many of three small jobs have ended."""
+    """A job of `size` processors starts once `size` of three small jobs have ended."""
     trace = bfenv.make_trace([0, 0, 5], [1, 1, 1], [100, 100, 100], 3, estimate=[300] * 3)
     cases = np.array(list(product([100, 200], repeat=3)))
 

@@ -93,7 +93,7 @@ def test_no_forecasts(changes):
 
 
 def test_unseen():
-    """Trees that are scored learn from jobs before the score; those of the forecast, from all."""
+    """Scored trees learn from earlier jobs only. The trees of a forecast learn from all jobs."""
     trees = Trees(1000)
     mixture(trees, np.full(MOMENTS, 1000))
     assert trees.asked == [600, 900]

@@ -209,7 +209,7 @@ def test_start_time(value, start):
     [("UTC", 30), ("Asia/Kolkata", 19_830), ("", 30), ("Mars/Olympus", None), ("../x", None)],
 )
 def test_clock(zone, expected):
-    """The time of day is that of the header's time zone; in an unknown zone, it is unknown."""
+    """The header's time zone decides the time of day. Without a known zone, it is unknown."""
     assert header.clock_at({"TimeZoneString": zone, "UnixStartTime": "20"}, 10) == expected
 
 

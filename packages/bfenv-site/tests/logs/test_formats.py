@@ -113,7 +113,7 @@ def test_readers(tmp_path, kind):
     ],
 )
 def test_pbs_sizes(tmp_path, fields, size):
-    """The size is that of the places that the job was given, as far as they are known."""
+    """If the places that a job was given are known, they are its size."""
     times = f"qtime={NOON} start={NOON} end={NOON + 60}"
     path = written(tmp_path, f"01/01/2026 12:03:00;E;7.pbs;user=ann {fields} {times}\n")
     assert read_log(path, processors=64).jobs.size.tolist() == [size]
@@ -291,7 +291,7 @@ def test_dominant(tmp_path, capacity, size):
 
 
 def test_dominant_needs_capacity(tmp_path):
-    """Without capacities, or those of the jobs' partition, there are no shares."""
+    """There are no shares if the capacities of the jobs' partition are unknown."""
     path = written(tmp_path, JSON)
     with refused(WorkloadError, "needs the capacity"):
         read_log(path, resource="dominant")
@@ -372,7 +372,7 @@ def test_selection(tmp_path, selection, jobs, count):
 
 @pytest.mark.parametrize("name", ["since", "until"])
 def test_no_date(tmp_path, name):
-    """A date that is none is refused with what it was given as."""
+    """A wrong date is refused, and the message names the option and the date."""
     with refused(WorkloadError, f"{name}: '2026-99' is not a date"):
         read_sacct(sacct(tmp_path, *LINES), selection=Selection(**{name: "2026-99"}))
 
