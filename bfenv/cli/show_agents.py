@@ -12,7 +12,7 @@ from bfenv.evaluation.agent_scores import best_policies, best_without_starving
 from bfenv.evaluation.cases import Episodes
 from bfenv.evaluation.episodes import MANY_OUTSIDE, is_random, outside_note
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, starving
+from bfenv.evaluation.summary import MARK, divisions_meaning, starving
 
 Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 NOTED = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
@@ -111,7 +111,7 @@ def notes(rows: Sequence[Scored], candidates: Sequence[str] = ()) -> list[str]:
     if divisions == {CLAIRVOYANT}:
         lines.append(CLAIRVOYANT_MEANING)
     elif divisions != {COMPLETION}:
-        lines.append(DIVISIONS_MEANING)
+        lines.append(divisions_meaning(divisions))
     if any(row["replaced_actions"] for row in rows):
         lines.append(REPLACED)
     for row in rows:

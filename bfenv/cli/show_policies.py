@@ -20,7 +20,7 @@ from bfenv.core.text import counted
 from bfenv.evaluation.calibration_lines import COLUMNS as CALIBRATION
 from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, REFERENCE, starving
+from bfenv.evaluation.summary import MARK, REFERENCE, divisions_meaning, starving
 
 COLUMNS = (
     "policy",
@@ -284,7 +284,7 @@ def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[s
     if divisions == {CLAIRVOYANT}:
         notes.append(CLAIRVOYANT_MEANING)
     elif divisions - {COMPLETION}:
-        notes.append(DIVISIONS_MEANING)
+        notes.append(divisions_meaning(divisions))
     return notes
 
 

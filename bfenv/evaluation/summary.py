@@ -1,12 +1,13 @@
 """The reference that all are compared with, and a workload policy by policy, over seeds."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import bfenv.analysis.comparison as cmp
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.intervals import Interval
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, TRIALS
 from bfenv.evaluation.row import Difference, QueueCurve, Row
 
 REFERENCE = "easy"
@@ -14,13 +15,19 @@ FAIR = "fcfs"  # the policy whose order of starts counts as fair
 MARK = "*"  # of a policy that starves jobs
 STARVES_RULE = f"{MARK} starves: its longest wait on some workload is over {STARVES:g} times EASY's"
 
-DIVISIONS_MEANING = (
-    'Each division has its own ranks. In "completion", every job runs to its end. In "trials", '
-    "a policy may kill jobs at the end of a trial and queue them again. In "
-    '"clairvoyant", the policy knows the runtimes.'
-)
+DIVISION_MEANINGS = {
+    COMPLETION: 'In "completion", every job runs to its end.',
+    TRIALS: 'In "trials", a policy may kill jobs at the end of a trial and queue them again.',
+    CLAIRVOYANT: 'In "clairvoyant", the policy knows the runtimes.',
+}
 
 Rows = Mapping[tuple[str, str, int], Row]  # by policy, workload and seed
+
+
+def divisions_meaning(shown: Collection[str] = DIVISIONS) -> str:
+    """Return what the divisions of a table are."""
+    meanings = (text for division, text in DIVISION_MEANINGS.items() if division in shown)
+    return " ".join(["Each division has its own ranks.", *meanings])
 
 
 def rows_by_run(rows: Iterable[Row]) -> Rows:

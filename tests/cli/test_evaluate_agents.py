@@ -210,7 +210,7 @@ ROW = {
     [
         ({"starves": True}, "* starves: its longest wait is over 2 times EASY's"),
         ({"replaced_actions": 7}, "actions replaced: "),
-        ({"division": "trials"}, "Each division has its own ranks. "),
+        ({"division": "trials"}, 'Each division has its own ranks. In "trials", a policy may kill'),
         ({"division": "clairvoyant"}, "clairvoyant: the estimates are the runtimes"),
         (
             {"illegal_actions": 3},

@@ -13,7 +13,7 @@ from bfenv.core.text import counted, one_line
 from bfenv.core.versions import versions
 from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
-from bfenv.evaluation.summary import DIVISIONS_MEANING, MARK, STARVES_RULE
+from bfenv.evaluation.summary import MARK, STARVES_RULE, divisions_meaning
 from bfenv.leaderboard.foresight import NOT_CHECKED
 from bfenv.leaderboard.standings import MEASURES, Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
@@ -151,7 +151,7 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
     if any(count > 1 for count in shared.values()) and any(line.low is not None for line in lines):
         texts.append(SHARED_RANK)
     if {line.division for line in lines} != {COMPLETION}:
-        texts.append(DIVISIONS_MEANING)
+        texts.append(divisions_meaning())
     texts += agent_notes(leaderboard.rows)
     texts += foresight_notes(leaderboard.rows)
     if any(line.rank is None for line in lines):

@@ -159,6 +159,7 @@ def forecaster_of_queue(
     knowledge = what_is_known(cluster, Jobs(*all_requests), outages)
 
     def follow(competitor: Competitor) -> Policy:
+        """Return the policy with the nodes and partitions of the queue, if it knows them."""
         jobs = [live[job] for job in knowledge.machine.job.tolist()]
         return on_live_queue(
             competitor,

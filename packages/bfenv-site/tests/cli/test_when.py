@@ -141,7 +141,7 @@ def test_evaluate(run, monkeypatch):
         (["--evaluate", "lublin", "-f", "prometheus"], "--evaluate prints a table, json or csv"),
         (["--moments", 50], "--months and --moments are for --evaluate"),
         (["--months"], "--months and --moments are for --evaluate"),
-        (["-f", "prometheus", "--out", "a.svg"], "--format prometheus asks for its own jobs"),
+        (["-f", "prometheus", "--out", "a.svg"], "--format prometheus chooses its own jobs"),
         (["--job", 3, "--advice", "-f", "json"], "--advice needs --format text, got json"),
         (["--partition", "a", "--size", 4], "--maintenance and --partition are for --squeue"),
         (["--out", "when.txt"], "the suffix of a picture must be"),
@@ -171,7 +171,7 @@ def test_live_queue(run, tmp_path):
     nodes.write_text("n1|4|allocated|main\nn2|4|allocated|main\n")
     contradictions = [
         (("--log", "lublin"), "--log is not for --squeue: give the accounting log as --history"),
-        (("--sinfo", nodes), "--processors is for --squeue without --sinfo"),
+        (("--sinfo", nodes), "--sinfo says how many processors there are: leave out --processors"),
         (("--users", queue), "--users needs --history, whose users it names"),
         (("--partition", "main"), "--partition names the partition of a new job: give --size, too"),
         (("-f", "prometheus", "--size", 4), "--format prometheus chooses its own jobs: leave out"),
