@@ -155,8 +155,12 @@ def forward(
 def save_network(path: str | os.PathLike[str], card: Card, weights: Weights) -> None:
     """Write a network and its card to one file of JSON; it is replaced if it exists.
 
-    Raises BfenvError if JSON cannot hold the card, or the file cannot be written.
+    Raises BfenvError if a weight is not finite, JSON cannot hold the card, or the file cannot be
+    written.
     """
+    for name, values in weights.items():
+        if not np.isfinite(values).all():
+            raise BfenvError(f"{path} is not written: the weights {name} are not finite")
     encoded = {name: encode_array(values) for name, values in weights.items()}
     write_card(Path(path), card, weights=encoded)
 

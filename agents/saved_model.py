@@ -163,12 +163,17 @@ def describe_model(model: Any, env: Any = None) -> cards.Card:
     * `model`: the model.
     * `env`: the environments that it was trained in, with all wrappers; None for its own.
 
-    Raises BfenvError if there is no such environment, its environments differ in how an agent acts,
-    the model has other spaces or another VecNormalize, or a wrapper changes observations or actions
-    (VecNormalize may).
+    Raises BfenvError if it is no such model, there is no such environment, its environments differ
+    in how an agent acts, the model has other spaces or another VecNormalize, or a wrapper changes
+    observations or actions (VecNormalize may).
     """
+    from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.vec_env import unwrap_vec_normalize
 
+    if not isinstance(model, BaseAlgorithm):
+        raise BfenvError(
+            f"expected a model of stable-baselines3 or sb3-contrib, got {type(model).__name__}"
+        )
     model_env = model.get_env()
     env = model_env if env is None else model._wrap_env(env, verbose=0, monitor_wrapper=False)
     if env is None:

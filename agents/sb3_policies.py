@@ -123,12 +123,13 @@ def export_network(model: Any, path: str | os.PathLike[str], env: Any = None) ->
 
     Raises:
         BfenvError: If the model has another policy or another name, was trained under VecNormalize,
-            or cannot be described, see `bfenv.agents.saved_model.describe_model`.
+            has weights that are not finite, or cannot be described, see
+            `bfenv.agents.saved_model.describe_model`.
     """
     path = Path(path)
     if path.suffix != ".json":
         raise BfenvError(f"the file of a network must end in .json, got {path}")
-    policy = model.policy
+    policy = getattr(model, "policy", model)
     if not isinstance(policy, ScorerPolicy):
         raise BfenvError(f"only a ScorerPolicy can be exported, got {type(policy).__name__}")
     card = describe_model(model, env)

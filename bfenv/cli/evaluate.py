@@ -226,6 +226,9 @@ def _on_traces(
         show.rows([row.flat() for row in complete], format)
     elif not errors:
         show.text(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
+    if seeds > 1 and complete and not any(row.seed for row in complete):
+        line = "the jobs do not depend on a seed here, and neither do the policies"
+        show.text(f"bfenv: --seeds {seeds} has no effect: {line}", file=sys.stderr)
     for name, group in cases_of.items():
         for line in _trained_here([row.policy for row in complete], name, group[0].trace()):
             show.text(f"bfenv: {line}", file=sys.stderr)

@@ -182,7 +182,7 @@ def table(
       narrow terminal, words are folded; if that is not enough, the last columns follow in further
       tables that repeat the words.
     * `whole_names`: how many columns, from the left, are never folded.
-    * `title`, `note`: text above and below the table; Markdown has no title.
+    * `title`, `note`: text above and below the table.
     * `ranked`: the best value of each column of slowdowns and waits is bold in LaTeX, where a
       policy that starves jobs is the best of no column but of the penalized slowdown.
     """
@@ -190,6 +190,8 @@ def table(
     lines = [[printable(cell) for cell in line] for line in lines]
     title, note = printable(title or ""), printable(note)
     if format is Format.markdown:
+        if title:
+            print(f"{title}\n")
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
         print("|---" * (len(columns) - numbers) + "|--:" * numbers + "|")
         for line in lines:

@@ -37,6 +37,7 @@ SLOWDOWN = "mean_bounded_slowdown"
 YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
 METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
+IN_SECONDS = re.compile("(wait|response|makespan|_delay|_to_fcfs|_per_delayed_head)$")
 UNCOMPILED = "~"  # before a time
 UNCOMPILED_MEANING = (
     f"{UNCOMPILED} not all of its code was compiled yet; `bfenv warm` compiles bfenv's own code"
@@ -86,6 +87,8 @@ def comparison(
         key: UNCOMPILED * (key in uncompiled) + show.quantity(means[key]["seconds"], "s")
         for key in ranked
     }
+    chosen_columns = [_column([runs[key] for key in ranked], name) for name in metrics]
+    chosen = list(zip(*chosen_columns, strict=True)) if metrics else [()] * len(ranked)
     is_banded = any(len(group) > 1 for group in runs.values())
     lines = [
         (
@@ -97,10 +100,12 @@ def comparison(
             p95_wait,
             max_wait + (MARK if policy in beyond - {LOGGED} else ""),
             fmt.percent(means[division, policy]["utilization"]),
-            *(_mean(runs[division, policy], name) for name in metrics),
+            *numbers,
             "" if policy == LOGGED else times[division, policy],
         )
-        for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
+        for (division, policy), mean_wait, p95_wait, max_wait, numbers in zip(
+            ranked, *waits, chosen, strict=True
+        )
     ]
     divisions = {division for division, policy in ranked if policy != LOGGED}
     mark = [UNCOMPILED_MEANING] if uncompiled else []
@@ -133,11 +138,13 @@ def _band(runs: Sequence[Mapping[str, Any]]) -> str:
     return " to ".join(map(fmt.slowdown, ends))
 
 
-def _mean(runs: Sequence[Mapping[str, Any]], metric: str) -> str:
-    """Write the mean of a metric over runs; a number that one of them lacks is missing."""
-    values = [row.get(metric) for row in runs]
-    numbers = [value for value in values if value is not None]
-    return fmt.slowdown(sum(numbers) / len(numbers) if len(numbers) == len(values) else None)
+def _column(groups: Sequence[Sequence[Mapping[str, Any]]], metric: str) -> list[str]:
+    """Write the means of a metric over groups of runs; one is missing if a run lacks the number."""
+    values = [[row.get(metric) for row in group] for group in groups]
+    means = [None if None in group else sum(group) / len(group) for group in values]
+    if IN_SECONDS.search(metric):
+        return fmt.alike(means)[0]
+    return [fmt.slowdown(mean) for mean in means]
 
 
 def _heading(metric: str) -> str:

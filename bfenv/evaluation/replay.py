@@ -18,7 +18,7 @@ RATE = 10  # frames per second
 
 
 def draw_replay(
-    agents: dict[str, Any], seed: int, count: int, workload: str, **settings: Any
+    agents: dict[str, Any], seed: int, count: int, workload: str | None, **settings: Any
 ) -> Iterator[np.ndarray]:
     """Yield `count` frames, (h, w, 3) uint8, at even times from the episode's begin to its end.
 

@@ -8,7 +8,7 @@ which the workers read. `bfenv.parallel.cluster` describes the data for workers 
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from bfenv.parallel.worker_process import watch_parent
 from bfenv.workloads.load import load_workload, log_behind
 
 BACKENDS = ("loky", "dask")
+SAFE_PATH = "PYTHONSAFEPATH"  # of Python's environment variables
 SHARED = "10K"  # bytes of an array above which a worker maps its file instead of a copy
 
 T = TypeVar("T")
@@ -209,9 +210,10 @@ def _on_this_machine(
         options |= {"initializer": watch_parent, "initargs": (os.getpid(),)}
         folder = os.getcwd()
     parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
-    results = parallel(
-        delayed(_run_task)(folder, function, i, *task) for i, task in enumerate(tasks)
-    )
+    with _safe_path():
+        results = parallel(
+            delayed(_run_task)(folder, function, i, *task) for i, task in enumerate(tasks)
+        )
     try:
         for result in results:  # noqa: UP028  # `yield from` would close the results itself
             yield result
@@ -220,6 +222,24 @@ def _on_this_machine(
             # joblib advises those who stop early to hand it fewer tasks; to close it is our way.
             warnings.filterwarnings("ignore", ".* adjusting the input task iterator", UserWarning)
             results.close()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let processes that are started here find Python's own modules before the user's.
+
+    joblib starts workers in a way that puts the current folder first on their path. A file
+    `queue.py` there would take the place of Python's module.
+    """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def _run_task(folder: str | None, function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:

@@ -220,7 +220,9 @@ def test_wrong_card(tmp_path, damage, named):
 
 
 def test_not_a_model(tmp_path):
-    """A file that holds no model is refused in one line."""
+    """An object that is no model, and a file that holds none, are refused in one line."""
+    with pytest.raises(bfenv.BfenvError, match="a model of stable-baselines3 .* got int"):
+        save_model(3, tmp_path / "model.zip")
     path = save_model(make_model(), tmp_path / "model.zip")
     card = read_card(path)
     with zipfile.ZipFile(path, "w") as archive:

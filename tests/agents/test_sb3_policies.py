@@ -94,7 +94,7 @@ def test_export(tmp_path, network):
 
 
 def test_export_refused(tmp_path):
-    """Another policy, another name and normalized observations are refused by name."""
+    """What is no such model, and another name, observations or weights, are refused by name."""
     model = make_model()
     with pytest.raises(bfenv.BfenvError, match="must end in .json"):
         export_network(model, tmp_path / "model.zip")
@@ -104,4 +104,10 @@ def test_export_refused(tmp_path):
     normalized = make_model(wrapper=VecNormalize)
     with pytest.raises(bfenv.BfenvError, match="VecNormalize"):
         export_network(normalized, tmp_path / "model.json")
+    with pytest.raises(bfenv.BfenvError, match="only a ScorerPolicy can be exported, got int"):
+        export_network(3, tmp_path / "model.json")
+    diverged = make_model()
+    torch.nn.init.constant_(next(diverged.policy.scorer.parameters()), torch.nan)
+    with pytest.raises(bfenv.BfenvError, match="model.json is not written: the weights .* finite"):
+        export_network(diverged, tmp_path / "model.json")
     assert not list(tmp_path.iterdir())

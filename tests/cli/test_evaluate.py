@@ -100,8 +100,21 @@ def test_seeds(run, swf):
     assert [row["seed"] for row in rows] == [0, 1, 2]
     assert len({row["mean_wait"] for row in rows}) == 3
     assert all(abs(row["offered_load"] - 0.7) < 0.01 for row in rows)
-    _, out, _ = run("evaluate", "-w", swf, "-p", "easy", "--seeds", 3, "-f", "json")
-    assert len(json.loads(out)) == 1
+    for workload in (swf, "lublin:jobs=40,seed=5"):
+        _, out, err = run("evaluate", "-w", workload, "-p", "easy", "--seeds", 3, "-f", "json")
+        assert len(json.loads(out)) == 1 and "--seeds 3 has no effect" in err
+    _, _, err = run("evaluate", "-w", swf, "-p", "easy-random", "--seeds", 3)
+    assert "--seeds" not in err
+
+
+def test_metric_in_seconds(run, swf):
+    """A chosen metric that is a duration is written as the other durations of the table are."""
+    command = ("evaluate", "-w", swf, "-p", "easy", "-f", "markdown", "--metric", "max_wait")
+    _, out, _ = run(*command, "--metric", "started_at_once")
+    heading, _, line = (line for line in out.splitlines() if line.startswith("|"))
+    cells = dict(zip(heading.split(" | "), line.split(" | "), strict=True))
+    assert cells["max wait"] == cells["longest wait"] != cells["started at once"]
+    assert out.startswith(f"{bfenv.load_workload(swf).name}: "), "the workload is the title"
 
 
 def test_percentiles_of_seeds(run):

@@ -51,9 +51,10 @@ def test_no_rows(capsys):
 
 
 def test_markdown(run):
-    """Markdown has one line per row, and vertical bars in cells are escaped."""
+    """Markdown has a title, one line per row, and vertical bars in cells are escaped."""
     out = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy", "-f", "markdown")[1].splitlines()
-    assert out[1] == "|---|---|--:|--:|--:|--:|--:|--:|" and out[2].startswith("| easy | ")
+    assert out[0].startswith("lublin: 50 jobs") and out[1] == ""
+    assert out[3] == "|---|---|--:|--:|--:|--:|--:|--:|" and out[4].startswith("| easy | ")
 
 
 def test_latex(capsys):

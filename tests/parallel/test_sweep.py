@@ -106,6 +106,24 @@ def test_folder(tmp_path, monkeypatch):
         assert {result for _, result in run_tasks(os.getcwd, [()] * 4, jobs=2)} == {str(folder)}
 
 
+def test_file_of_the_folder(tmp_path):
+    """A file of the current folder does not take the place of a module of Python in workers."""
+    for name in ("queue.py", "copy.py"):
+        (tmp_path / name).write_text("raise SystemExit('imported')")
+    program = (
+        "import os; from bfenv.parallel.sweep import run_tasks;"
+        "print([n for _, n in run_tasks(abs, [(-1,)] * 3, jobs=2)], os.getenv('PYTHONSAFEPATH'))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout == "[1, 1, 1] None\n", ran.stderr
+
+
 def test_closed_early():
     """Who stops a sweep while workers are busy gets no warning, which would be an error here."""
     results = run_tasks(time.sleep, [(0.2,)] * 10, jobs=2)

@@ -105,6 +105,8 @@ def show_agent(
     show.prose(f"{card.what}\n\nDivision: {card.division}{policy}\n")
     if "command" in card.found:  # which models do not have
         show.text(f"Found by:\n\n  {card.found['command']}\n")
+        if "then" in card.found:
+            show.prose(f"{card.found['then']}\n")
     if "left_out" in card.found:
         show.text("Penalized slowdown of the same search on a workload that it left out:\n")
         for score in card.found["left_out"]:

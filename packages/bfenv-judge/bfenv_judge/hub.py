@@ -1,5 +1,6 @@
 """The folder of an agent that the Hugging Face Hub expects."""
 
+import shlex
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +17,7 @@ from bfenv.core.policy import Watch
 from bfenv.envs.episode_source import default_workload
 from bfenv.evaluation.agent_scores import REFERENCES, evaluate_agent, workload_of
 from bfenv.evaluation.cases import short_length
-from bfenv.evaluation.episodes import RANDOM
+from bfenv.evaluation.episodes import DEFAULT, RANDOM
 from bfenv.evaluation.replay import draw_replay, make_video
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.workloads.load import load_workload
@@ -31,7 +32,8 @@ def write_hub_folder(
 
     * `run`: folder of `bfenv train`, a file with a network or a card, or "agent:NAME".
     * `folder`: is made if it does not exist; its name is the agent's.
-    * `workload`: on whose test split the agent is scored; None for the first on its card.
+    * `workload`: on whose test split the agent is scored; None for the first on its card, or the
+      default workload of the environment if none on the card is here.
     * `episodes`, `watch`: as of `evaluate_agent`.
 
     Returns the mean reward and its standard deviation, as the Hub shows them.
@@ -43,10 +45,11 @@ def write_hub_folder(
     if name.endswith(".zip") or (card := read_card(name)).kind == MODEL:
         raise BfenvError(f"{name}: opening a saved model runs code; share it with huggingface_sb3")
     agent, is_network = SHIPPED + name, card.kind == NETWORK
-    workload = workload or workload_of(agent) or default_workload("test")[0]
-    test = load_workload(workload, split="test")
-    check_unseen(agent, card.seen_jobs, test, source=workload)
-    length = short_length(load_workload(workload), "test")
+    workload = workload or workload_of(agent)
+    split = {"split": "test"} if workload else {}  # the default workload has other seeds instead
+    for source in [workload] if workload else default_workload("test"):
+        check_unseen(agent, card.seen_jobs, load_workload(source, **split), source=source)
+    length = short_length(load_workload(workload) if workload else None, "test")
     sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, REFERENCE)
     free = {} if is_network else {"reservations": 0}
     titled = dict(zip((folder.name, "EASY"), sides, strict=True))
@@ -75,9 +78,12 @@ def write_hub_folder(
         ]
         cells += [duration(metrics["mean_wait"]), ratio(metrics["longest_wait_ratio"])]
         lines.append(f"| {' | '.join((title, *cells))} |")
+    beside = "" if workload else "--agent random "  # without an agent, policies play no episodes
     values = vars(card) | {
         "name": folder.name,
-        "workload": workload,
+        "workload": f"`{workload}`" if workload else DEFAULT,
+        "dataset": f"{DEFAULT}, {workload}" if workload else DEFAULT,
+        "given": f"--workload {shlex.quote(workload)} " if workload else "",
         "episodes": episodes,
         "each": rows[0].jobs // episodes,
         "reward": rewards[0],
@@ -85,7 +91,7 @@ def write_hub_folder(
         "ratio": f"{rows[0].metrics['slowdown_ratio']:.4g}",
         "what": f"{card.what[:1].upper()}{card.what[1:].rstrip('.')}.",
         "failures": "".join(f"{failure}\n\n" for failure in card.failures),
-        "option": "--agent " if is_network else f"--policy {SHIPPED}",
+        "option": "--agent " if is_network else f"{beside}--policy {SHIPPED}",
         "command": card.found.get("command", "unknown"),
         "jobs": "\n".join(f"* {line}" for line in card.training_lines()),
     }

@@ -20,8 +20,9 @@ def push(
     DIR gets three files. README.md has the mean reward on the test split and its standard deviation
     as metadata. agent.json opens without running code. replay.mp4 shows the first episode above
     EASY's on the same jobs (pip install "bfenv[judge]"). RUN may also be a card or "agent:NAME".
-    The default of --workload is the first on the card. The command uploads nothing. To upload the
-    folder, run `hf upload USER/NAME DIR` of huggingface_hub.
+    The default of --workload is the first on the card that is here, or else the default workload of
+    the environment. The command uploads nothing. To upload the folder, run `hf upload USER/NAME
+    DIR` of huggingface_hub.
 
     \b
     Examples:

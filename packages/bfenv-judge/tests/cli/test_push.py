@@ -10,6 +10,7 @@ import yaml
 
 import bfenv
 from bfenv.agents.card import MODELS, read_card
+from bfenv.envs.settings import SEEDS
 from bfenv.evaluation.agent_scores import evaluate_agent
 from bfenv.evaluation.cases import short_length
 from bfenv_judge import hub
@@ -61,6 +62,27 @@ def test_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "hub")
     command = re.search("^bfenv (evaluate .*)$", Path("README.md").read_text(), re.M).group(1)
     assert run(*command.split())[0] == 0
+
+
+COMMANDS = {
+    "agent:network": "--agent agent.json",
+    "agent:formula": "--agent random --policy agent:agent.json",
+}
+
+
+@pytest.mark.parametrize("agent", COMMANDS)
+def test_default_workload(run, tmp_path, monkeypatch, agent):
+    """Without a workload, an agent is scored on the test episodes of the environment's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub, "FRAMES", 2)
+    monkeypatch.setattr(hub, "workload_of", lambda agent: None)
+    monkeypatch.setattr(hub, "short_length", lambda *_: 20)  # jobs of an episode
+    monkeypatch.setitem(SEEDS, "test", (5,))  # instead of four
+    assert run("agents", "push", agent, "--to", "hub", "--episodes", 1)[0] == 0
+    text = Path("hub/README.md").read_text()
+    assert 'name: "Backfill-v0", split: test' in text
+    assert "1 episodes of 20 jobs of the test split of Backfill-v0." in text
+    assert f"\nbfenv evaluate {COMMANDS[agent]} --split test\n" in text
 
 
 def test_refused(run, tmp_path, monkeypatch):
