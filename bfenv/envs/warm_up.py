@@ -17,7 +17,9 @@ from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 
-BEYOND = 6 * HOUR  # behind the last arrival of an episode: how far EASY is simulated at first
+# How far behind the last arrival of an episode a policy is simulated at first. While jobs of the
+# episode wait, this is doubled.
+BEYOND, DOUBLINGS = 6 * HOUR, 10
 REQUESTED_START_POLICY = "conservative"  # in EASY's place where jobs have requested start times
 
 
@@ -43,7 +45,8 @@ def warm_up(
     cluster.state[HORIZON] = truth.requests[SUBMIT, window.first]
     # EASY ignores requested starts; the placeholder tells whether there are any
     if truth.known[REQUESTED_START, -1]:
-        _run(find_policy(REQUESTED_START_POLICY), cluster, jobs, truth, trace)
+        policy = find_policy(REQUESTED_START_POLICY)
+        _run(policy, cluster, jobs, truth, new_memory(policy, jobs, trace.processors, 0))
     else:
         run_easy(cluster, jobs, truth, ())
     cluster.state[LAST_JOB] = window.end
@@ -124,8 +127,16 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     cluster, jobs, truth = new_cluster(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     start = cluster.start[window.first : window.last]
+    memory = new_memory(policy, jobs, trace.processors, seed)
+    last_submit = int(trace.jobs.submit[window.last - 1])
+    # A job on trial may start again, so with trials all jobs run to their ends.
+    ends = () if policy.trials else (last_submit + (BEYOND << k) for k in range(DOUBLINGS))
     try:
-        _run(policy, cluster, jobs, truth, trace, seed)
+        for end in (*ends, FOREVER):
+            cluster.state[HORIZON] = end
+            _run(policy, cluster, jobs, truth, memory)
+            if start.max() < FOREVER and start.min() >= 0:
+                break
     except ValueError as error:
         raise_illegal_start(error, cluster, jobs, policy.name)
     lost = window.first + np.flatnonzero(start < 0)
@@ -134,10 +145,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     return start
 
 
-def _run(
-    policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace, seed: int = 0
-) -> None:
-    memory = new_memory(policy, jobs, trace.processors, seed)
+def _run(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
     if policy.run is not None:
         policy.run(cluster, jobs, truth, memory)
         return

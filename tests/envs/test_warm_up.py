@@ -6,6 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv import baselines
+from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import running, start, waiting
 from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.policy import Policy
@@ -77,6 +79,15 @@ def test_reference():
         assert totals.longest_wait == schedule.wait[own].max()
         slowdown = bounded_slowdown(schedule.wait[own], env.trace.runtime[own]).sum()
         assert totals.slowdown == pytest.approx(slowdown)
+
+
+@pytest.mark.parametrize("name", [*baselines.ALL, "easy(order=sjf, trial=60)"])
+def test_start_times(name):
+    """A policy that is stopped soon after an episode has started its jobs as in `simulate`."""
+    trace = bfenv.load_workload("lublin:jobs=120,procs=16,seed=4")
+    window = EpisodeWindow(0, 0, 0, 40, len(trace))
+    schedule = bfenv.simulate(trace, name)
+    assert start_times(find_policy(name), trace, window).tolist() == schedule.start[:40].tolist()
 
 
 @pytest.mark.parametrize(
