@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bfenv.agents.card import ACTING, MODEL, SUFFIX, is_network, read_card, shipped_names
+from bfenv.agents.card import ACTING, MODEL, POLICY, SUFFIX, is_network, read_card, shipped_names
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.policy_agent import PolicyAgent
@@ -179,6 +179,23 @@ def training_of(name: str) -> Sequence[Span] | None:
     agent = find_agent(name)
     opened = _as_agent(agent) if isinstance(agent, Policy) else agent
     return getattr(opened, "trained_on", None)
+
+
+def window_of(name: str) -> int | None:
+    """Return how many slots an agent sees, by its card or its name; None of a policy.
+
+    No model is opened. What an object of yours says in its `settings` is not looked at.
+    """
+    agent = read_agent(name)
+    settings: Mapping[str, Any] = agent.options
+    if agent.is_saved or agent.is_card:
+        card = read_card(agent.base.removeprefix(SHIPPED))
+        if card.kind == POLICY:
+            return None
+        settings = {**card.settings, **settings}
+    elif _is_policy(agent.base.partition("(")[0]):
+        return None
+    return int(settings.get("window", DEFAULTS["window"]))
 
 
 def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:

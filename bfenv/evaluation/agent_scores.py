@@ -1,6 +1,6 @@
 """Agents on episodes, beside random actions and policies on the very same jobs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Unpack
 
@@ -150,18 +150,31 @@ def random_beside(agents: Sequence[AgentCompetitor]) -> list[AgentCompetitor]:
         agents: What they are compared with. Windows of policies do not count, because policies
             learn nothing, and random agents among them are not added again.
     """
-    default = DEFAULTS["window"]
-    windows = {
-        agent.opened.settings.get("window", default): None
+    windows = [
+        agent.opened.settings.get("window", DEFAULTS["window"])
         for agent in agents
         if POLICY_SUFFIX not in agent.name
-    }
-    present = [{"window": default} | a.opened.settings for a in agents if is_random(a.name)]
+    ]
+    present = [
+        {"window": DEFAULTS["window"]} | a.opened.settings for a in agents if is_random(a.name)
+    ]
     return [
-        find_agent_competitor(RANDOM if window == default else f"{RANDOM}:window={window}")
-        for window in windows or {default: None}
+        find_agent_competitor(name)
+        for window, name in random_names(windows).items()
         if {"window": window} not in present
     ]
+
+
+def random_names(windows: Iterable[int]) -> dict[int, str]:
+    """Return the names of the random agents beside agents that see so many slots, by window.
+
+    Without any window, it is the environment's default.
+    """
+    default = DEFAULTS["window"]
+    return {
+        window: RANDOM if window == default else f"{RANDOM}:window={window}"
+        for window in dict.fromkeys(windows) or [default]
+    }
 
 
 def best_policies(rows: Sequence[Row]) -> list[Row]:

@@ -6,7 +6,7 @@ import pytest
 
 import bfenv
 from bfenv.agents import PolicyAgent, RandomAgent, open_agent, span_of
-from bfenv.agents.agent_names import find_agent, is_stochastic, read_agent, training_of
+from bfenv.agents.agent_names import find_agent, is_stochastic, read_agent, training_of, window_of
 from bfenv.envs.backfill import BackfillEnv
 from tests.leaderboard import sample_agents
 from tests.leaderboard.suites import SAMPLES
@@ -85,6 +85,23 @@ def test_find_agent():
 def test_is_stochastic(name, expected):
     """A seed matters to what takes one, unless the agent says otherwise."""
     assert is_stochastic(name) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("random", 64),
+        ("random:window=8", 8),
+        ("module:object:window=4", 4),  # nothing is imported
+        ("agent:network", 8),
+        ("agent:formula", None),
+        ("easy(guard=1)", None),
+        ("los", None),
+    ],
+)
+def test_window_of(name, window):
+    """An agent sees as many slots as its name or its card says; a policy has no slots."""
+    assert window_of(name) == window
 
 
 def test_training_of(monkeypatch):

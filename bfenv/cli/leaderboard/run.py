@@ -2,6 +2,8 @@
 
 import sys
 import textwrap
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,8 +92,8 @@ def run(
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
     conservative, easy-random, los and the best known order of jobs run as well, for comparison.
-    With agents, random actions also run. If a log has requested start times, only the policies that
-    plan for them run.
+    With agents, random actions with as many slots also run. If a log has requested start times,
+    only the policies that plan for them run.
 
     Code that is not part of bfenv ("module:object", saved models, programs of --player) runs in a
     player: a process that never gets the trace, with limits on time, memory and output, and
@@ -113,7 +115,6 @@ def run(
     from bfenv.baselines.registry import policies
     from bfenv.evaluation.agent_scores import REFERENCES
     from bfenv.evaluation.cases import Case
-    from bfenv.evaluation.episodes import RANDOM
     from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.row import Row
     from bfenv.leaderboard.entrants import is_strange
@@ -128,7 +129,7 @@ def run(
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if not names:
         names = compatible_policies(REFERENCES, [Case(name) for name in workload or ()])
-        agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
+        agents = [*agents, *_random_beside(agents)]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
     given = {"policy": names, "agent": agents, "player": player or ()}
@@ -191,6 +192,19 @@ def _list_suites() -> str:
 
 
 run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
+
+
+def _random_beside(agents: Sequence[str]) -> list[str]:
+    """Return the random agents that run beside the agents, with as many slots."""
+    from bfenv.agents.agent_names import window_of
+    from bfenv.evaluation.agent_scores import random_names
+
+    windows = []
+    for name in agents:
+        with suppress(BfenvError):  # its rows will say what is wrong
+            windows.append(window_of(name))
+    names = random_names(window for window in windows if window is not None)
+    return [name for name in names.values() if name not in agents] if agents else []
 
 
 def _tell(outcome: "SuiteRun", out: Path) -> None:

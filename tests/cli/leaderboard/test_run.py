@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import bfenv
 from bfenv.leaderboard import read_leaderboard
 
 
@@ -50,6 +51,27 @@ def test_references_with_requested_starts(run, tmp_path):
     words = ("leaderboard", "run", "--workload", log, "--agent", "random", "--seeds", "1")
     assert run(*words, "--out", board)[0] == 0
     assert {row.policy for row in read_leaderboard(board).rows} == {"conservative", "random"}
+
+
+@pytest.mark.parametrize(
+    ("agents", "added"),
+    [
+        (["random:window=4"], []),
+        (["module:object:window=4", "missing.zip"], ["random:window=4"]),
+        (["random:window=4", "module:object"], ["random"]),
+        (["easy"], ["random"]),
+    ],
+)
+def test_random_with_as_many_slots(run, tmp_path, monkeypatch, agents, added):
+    """Random actions run beside the agents with as many slots, unless they are among them."""
+
+    def stop(suite, policies, names, **options):
+        raise bfenv.BfenvError(" ".join(names))
+
+    monkeypatch.setattr("bfenv.leaderboard.run.run_suite", stop)
+    given = [word for agent in agents for word in ("--agent", agent)]
+    _, _, err = run("leaderboard", "run", *given, "--out", tmp_path / "board")
+    assert err == f"bfenv: {' '.join(agents + added)}\n"
 
 
 @pytest.mark.together
