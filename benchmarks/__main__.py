@@ -202,14 +202,11 @@ def learn(
             raise UnknownNameError("learner", name, learning.LEARNERS)
     check_folder(out)
     points = learning.reference_points(workload, test_episodes, window)
-    trainings = learning.learning_points(
-        names, seeds, steps, reward, workload, test_episodes, jobs, window
-    )
-    with show.progress() as progress:
-        task = progress.add_task("training", total=len(names) * seeds)
-        for curve in trainings:
+    with show.share_done("training", patience=0) as watch:
+        for curve in learning.learning_points(
+            names, seeds, steps, reward, workload, test_episodes, jobs, window, watch
+        ):
             points += curve
-            progress.advance(task)
             if out is not None:  # an interrupted run keeps what it has
                 learning.write_points(out, points)
     rows = learning.table(points)

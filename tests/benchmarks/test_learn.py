@@ -53,9 +53,14 @@ def test_points(tmp_path):
 
 def test_training():
     """A curve has a point before the training, later ones, and one at its end, all of one run."""
-    (curve,) = learn.learning_points(
-        ["A2C"], 1, 160, episodes=2, workload="lublin:jobs=3000,procs=32"
+    watchers = []
+    curves = learn.learning_points(
+        ["A2C"], 1, 160, episodes=2, workload="lublin:jobs=3000,procs=32", watch=watchers.append
     )
+    curve = next(curves)
+    (share,) = watchers
+    assert share() == 1
+    assert list(curves) == []
     steps = sorted({point.steps for point in curve})
     assert steps[0] == 0 and steps[-1] == 160 and len(steps) > 2
     assert {(point.learner, point.seed) for point in curve} == {("A2C", 0)}
