@@ -45,6 +45,15 @@ def duration_option(default: Any, name: str, help: str, *, least: int = 0) -> An
     return option(default, "DURATION", help, name, parser=read, show_default=False)
 
 
+def options_given(context: typer.Context) -> list[str]:
+    """Return the options that were typed, each by its first name, in the order of the help."""
+    sources = {
+        parameter.opts[0]: context.get_parameter_source(str(parameter.name))
+        for parameter in context.command.params
+    }
+    return [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+
+
 WorkloadOption = Annotated[
     str,
     typer.Option(

@@ -1,6 +1,7 @@
 """The command `bfenv when`."""
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, SeedOption, check_new, choices, duration_option, option
+from bfenv.cli.options import (
+    ForceOption,
+    SeedOption,
+    check_new,
+    choices,
+    duration_option,
+    option,
+    options_given,
+)
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
 from bfenv_site.defaults import SINFO, SQUEUE, TODAY
@@ -17,6 +26,18 @@ if TYPE_CHECKING:
     from bfenv_site.forecasts.forecast import Forecaster, StartForecast
 
 MOMENTS = 100  # of an evaluation
+# Options by what they are about
+OF_LOG = "--log", "--at"
+OF_QUEUE = (
+    "--squeue",
+    "--sinfo",
+    "--processors",
+    "--history",
+    "--users",
+    "--maintenance",
+    "--partition",
+)
+OF_JOB = "--size", "--limit", "--user", "--job", "--advice"
 
 
 class WhenFormat(StrEnum):
@@ -29,6 +50,7 @@ class WhenFormat(StrEnum):
 
 
 def when(
+    context: typer.Context,
     log: str | None = option(
         None, "WORKLOAD", "Your log as SWF, or a name. Default: lublin.", "--log", "-w"
     ),
@@ -143,28 +165,8 @@ def when(
       bfenv when --squeue queue.txt --sinfo nodes.txt --history site.swf.gz
       bfenv when --evaluate site.swf.gz --moments 50
     """
+    _check_together(options_given(context), format, job or [])
     if evaluate is not None:
-        if format is WhenFormat.prometheus or out is not None:
-            raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
-        ignored = {
-            "--log": log,
-            "--at": at,
-            "--size": size,
-            "--limit": limit,
-            "--partition": partition,
-            "--job": job,
-            "--squeue": squeue,
-            "--sinfo": sinfo,
-            "--processors": processors,
-            "--history": history,
-            "--users": users,
-            "--maintenance": maintenance,
-            "--advice": advice or None,
-            "--user": None if user < 0 else user,
-        }
-        given = [name for name, value in ignored.items() if value is not None and value != []]
-        if given:
-            raise BfenvError(f"--evaluate draws its own jobs and moments: leave out {given[0]}")
         _evaluate(
             evaluate,
             format,
@@ -177,34 +179,12 @@ def when(
             seed=seed,
         )
         return
-    if months or moments is not None:
-        raise BfenvError("--months and --moments are for --evaluate")
-    if format is WhenFormat.prometheus:
-        own = {"--size": size, "--limit": limit, "--job": job, "--out": out}
-        own |= {"--user": None if user < 0 else user, "--advice": advice or None}
-        if given := [name for name, value in own.items() if value is not None and value != []]:
-            raise BfenvError(f"--format prometheus chooses its own jobs: leave out {given[0]}")
-    elif partition is not None and size is None:
-        raise BfenvError("--partition names the partition of a new job: give --size, too")
-    if advice and format is not WhenFormat.text:
-        raise BfenvError(f"--advice needs --format text, got {format.value}")
-    if size is not None and job:
-        raise BfenvError("give --size for a new job, or --job for one that waits, not both")
-    if size is None and (limit is not None or user >= 0):
-        raise BfenvError("--limit and --user describe a new job: give --size, too")
-    if advice and size is None and len(job or ()) != 1:
-        raise BfenvError("--advice is for one job: give its --size and --limit, or its --job")
     if out is not None:
         from bfenv.analysis.plots.figure import check_target
 
         check_target(out)
         check_new(out, force)
     if squeue is None:
-        if sinfo or processors or history or users or maintenance or partition:
-            raise BfenvError(
-                "--sinfo, --processors, --history, --users, --maintenance and --partition are for "
-                "--squeue"
-            )
         from bfenv_site.forecasts.forecast import forecaster_at
 
         with show.progress("share") as bar:
@@ -221,14 +201,6 @@ def when(
                 done=lambda share: bar.update(task, completed=share),
             )
     else:
-        if recorded is not None:
-            raise BfenvError("--recorded and --simulated are for a log, not for --squeue")
-        if log is not None:
-            raise BfenvError("--log is not for --squeue: give the accounting log as --history")
-        if sinfo is not None and processors is not None:
-            raise BfenvError("--sinfo says how many processors there are: leave out --processors")
-        if users is not None and history is None:
-            raise BfenvError("--users needs --history, whose users it names")
         from bfenv_site.live.live_queue import forecaster_of_queue
 
         forecaster = forecaster_of_queue(
@@ -249,10 +221,7 @@ def when(
 
         show.text(prometheus_text(forecaster), end="")
         return
-    if size is not None:
-        forecast = forecaster.new(size, limit, user)
-    else:
-        forecast = forecaster.waiting(job)
+    forecast = forecaster.waiting(job) if size is None else forecaster.new(size, limit, user)
     if out is not None:
         from bfenv_site.forecasts.when_text import write_strips
 
@@ -266,6 +235,54 @@ def when(
         show.lines(
             map(str, advice_lines) if advice_lines else ["no smaller request starts much sooner"]
         )
+
+
+def _check_together(given: Sequence[str], format: WhenFormat, jobs: Sequence[str]) -> None:
+    """Refuse options that contradict each other, or of which one would be ignored.
+
+    * `given`: the options that were typed.
+    * `format`, `jobs`: values of --format and --job.
+    """
+
+    def any_of(*names: str) -> str | None:
+        return next((name for name in given if name in names), None)
+
+    if any_of("--evaluate"):
+        if format is WhenFormat.prometheus or any_of("--out"):
+            raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
+        if ignored := any_of(*OF_LOG, *OF_QUEUE, *OF_JOB):
+            raise BfenvError(f"--evaluate draws its own jobs and moments: leave out {ignored}")
+        return
+    if any_of("--months", "--moments"):
+        raise BfenvError("--months and --moments are for --evaluate")
+    if format is WhenFormat.prometheus:
+        if ignored := any_of(*OF_JOB, "--out"):
+            raise BfenvError(f"--format prometheus chooses its own jobs: leave out {ignored}")
+    elif any_of("--partition") and not any_of("--size"):
+        raise BfenvError("--partition names the partition of a new job: give --size, too")
+    if any_of("--advice") and format is not WhenFormat.text:
+        raise BfenvError(f"--advice needs --format text, got {format.value}")
+    if any_of("--size") and jobs:
+        raise BfenvError("give --size for a new job, or --job for one that waits, not both")
+    if any_of("--limit", "--user") and not any_of("--size"):
+        raise BfenvError("--limit and --user describe a new job: give --size, too")
+    if any_of("--advice") and not any_of("--size") and len(jobs) != 1:
+        raise BfenvError("--advice is for one job: give its --size and --limit, or its --job")
+    if not any_of("--squeue"):
+        if any_of(*OF_QUEUE):
+            *most, last = OF_QUEUE[1:]
+            raise BfenvError(f"{', '.join(most)} and {last} are for --squeue")
+        return
+    if any_of("--recorded"):
+        raise BfenvError("--recorded and --simulated are for a log, not for --squeue")
+    if any_of("--log"):
+        raise BfenvError("--log is not for --squeue: give the accounting log as --history")
+    if any_of("--past"):
+        raise BfenvError("--past is for a log: forecasts of a live queue are not corrected")
+    if any_of("--sinfo") and any_of("--processors"):
+        raise BfenvError("--sinfo says how many processors there are: leave out --processors")
+    if any_of("--users") and not any_of("--history"):
+        raise BfenvError("--users needs --history, whose users it names")
 
 
 def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenFormat) -> None:

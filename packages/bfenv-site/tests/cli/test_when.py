@@ -172,6 +172,7 @@ def test_live_queue(run, tmp_path):
     contradictions = [
         (("--log", "lublin"), "--log is not for --squeue: give the accounting log as --history"),
         (("--sinfo", nodes), "--sinfo says how many processors there are: leave out --processors"),
+        (("--past", 9), "--past is for a log: forecasts of a live queue are not corrected"),
         (("--users", queue), "--users needs --history, whose users it names"),
         (("--partition", "main"), "--partition names the partition of a new job: give --size, too"),
         (("-f", "prometheus", "--size", 4), "--format prometheus chooses its own jobs: leave out"),
