@@ -95,7 +95,7 @@ def score(order, scores, history, cluster, jobs):
         for job in waiting(cluster):
             history.random[job] = random_number(order.stream) / 2**31
             columns.version[job] = -1  # what was computed from the last number is out of date
-    h.count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
+    h.count_jobs(history, cluster, jobs, program.counts)
     number = order.ranking.number
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), number)
 

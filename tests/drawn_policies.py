@@ -17,6 +17,7 @@ EXPRESSIONS = (
     "user_queued - user_ended + tried",
     "free - accuracy * same_size_runtime",
     "wait > age_limit / 2",
+    "estimate - backlog * wait",
 )
 AGED = tuple(name for name, order in ORDERS.items() if order.weight)
 orders = st.sampled_from([*ORDERS, *EXPRESSIONS])

@@ -48,7 +48,7 @@ class Memory(NamedTuple):
     guard: AgeGuard
     uses_expression: np.ndarray  # (3,) bool: for the queue's order, the backfill's, the belief
     uses_history: np.ndarray  # (1,) bool: uses what is known of ended jobs
-    counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
+    counts: np.ndarray  # (3,) bool: which of `user_history.COUNTED` they use
     selects: np.ndarray  # (1,) bool: makes passes by `_selection_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
@@ -78,7 +78,7 @@ def decide(cluster, jobs, memory):
 @kernel
 def _score(cluster, jobs, memory):
     """Write the expressions' values of the jobs that need them."""
-    h.count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+    h.count_jobs(memory.history, cluster, jobs, memory.counts)
     if memory.uses_expression[0]:
         number = memory.easy.queue.number
         _score_queue(cluster, jobs, memory, memory.queue, number, memory.valued[0])
@@ -126,7 +126,7 @@ def _selection_pass(cluster, jobs, memory):
     count = _write_fitting(cluster, jobs, memory)
     if count == 0:
         return
-    h.count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+    h.count_jobs(memory.history, cluster, jobs, memory.counts)
     head = _first(cluster, jobs, memory)
     while head >= 0 and jobs.size[head] <= free(cluster):
         start_or_try(cluster, jobs, memory.easy.trial, head)

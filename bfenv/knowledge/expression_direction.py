@@ -29,6 +29,7 @@ LOWEST = {  # of the quantities; 1 for all others
     h.TRIED: 0.0,
     h.FREE: 0.0,
     h.FITS: 0.0,
+    h.BACKLOG: 0.0,
     h.RANDOM: 0.0,
 }
 HIGHEST = {h.ACCURACY: 1.0, h.TRIED: 1.0, h.FITS: 1.0, h.RANDOM: 1.0}  # infinite for all others
@@ -57,7 +58,7 @@ def _range(node: Node) -> Range:
         return Range(node.constant, node.constant, STAYS)
     if node.operation == ops.LOAD:
         goes = RISES if node.quantity == h.WAIT else STAYS
-        if node.quantity in (h.FREE, h.FITS):
+        if node.quantity in (h.FREE, h.FITS, h.BACKLOG):
             goes = UNKNOWN
         low, high = LOWEST.get(node.quantity, 1.0), HIGHEST.get(node.quantity, math.inf)
         return Range(low, high, goes)

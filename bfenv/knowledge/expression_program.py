@@ -56,7 +56,8 @@ DEEPEST = 32  # values on the stack
 LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age limit come before
 FIXED = {i for i, entry in enumerate(h.QUANTITIES) if entry.fixed}
 COUNTS = {h.USER_QUEUED, h.USER_RUNNING}
-OF_PASS = {h.WAIT, h.FREE, h.FITS}  # differ from pass to pass, whatever is known of the job
+# Differ from pass to pass, whatever is known of the job
+OF_PASS = {h.WAIT, h.FREE, h.FITS, h.BACKLOG}
 LEARNT = set(range(len(h.NAMES))) - FIXED - COUNTS - OF_PASS - {h.TRIED}
 LONGEST_LIMIT = 1 << 30  # seconds; longer age limits count as one
 ASKED, KNOWN, COUNTED, MAIN = range(4)  # the parts: of requests, of ended jobs, of counts, the rest
@@ -75,7 +76,7 @@ class Program(NamedTuple):
     stack: np.ndarray  # (depth, CHUNK) float64
     wait: np.ndarray  # (CHUNK,) float64 seconds: the waits that a WAIT loads
     changes: np.ndarray  # (1,) bool: the value of a waiting job may change
-    counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
+    counts: np.ndarray  # (3,) bool: which of `user_history.COUNTED` it uses
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
     varies: np.ndarray  # (1,) bool: what is known of a job may change the value
@@ -130,7 +131,7 @@ def _parse(text: str, option: str) -> Program:
         np.empty((depth, CHUNK)),
         np.empty(CHUNK),
         changes=np.array([bool(loaded - FIXED)]),
-        counts=np.array([h.USER_QUEUED in loaded, h.USER_RUNNING in loaded]),
+        counts=np.array([counted in loaded for counted in h.COUNTED]),
         learns=np.array([bool(loaded & LEARNT)]),
         by_age=np.array([goes in (FALLS, STAYS) and not loaded & {h.SUBMIT, h.RANDOM}]),
         varies=np.array([bool(loaded & (LEARNT | {h.TRIED}))]),

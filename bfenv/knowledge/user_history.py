@@ -16,8 +16,8 @@ the job that ended last counts for NEWEST of it.
 The limit of the age guard (`bfenv.baselines.age_guard`) stands here for expressions to read. It is
 the same for all jobs. A policy with a guard renews it in each pass (`note_age_limit`).
 
-Free processors are those at the moment when an order is computed (`count_jobs`): a policy does that
-once in a pass, before its first start.
+Free processors and the backlog are those at the moment when an order is computed (`count_jobs`): a
+policy does that once in a pass, before its first start.
 
 Random numbers stand here as well: a policy draws one for each job from its seed.
 """
@@ -68,6 +68,7 @@ QUANTITIES = (
     Quantity("age_limit", "s", "limit of the guard on the wait; without a guard, longer than any"),
     Quantity("free", "processors", "free processors as the order is computed"),
     Quantity("fits", "-", "1 if the job needs no more than the free processors, else 0"),
+    Quantity("backlog", "s", "sum over the waiting jobs of size x estimate / processors"),
     Quantity("random", "-", "random number of the job in [0, 1), drawn by the seed", fixed=True),
 )
 NAMES = tuple(quantity.name for quantity in QUANTITIES)
@@ -95,9 +96,12 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
     AGE_LIMIT,
     FREE,
     FITS,
+    BACKLOG,
     RANDOM,
 ) = range(len(NAMES))
-
+COUNTED = (USER_QUEUED, USER_RUNNING, BACKLOG)
+OF_USERS = np.array([True, True, False])  # of COUNTED
+ALL_COUNTED = np.ones(3, dtype=np.bool_)
 
 # Kinds of groups: jobs of one user and estimate; of one user and size; of one user, estimate, size
 # and priority
@@ -121,6 +125,7 @@ class UserHistory(NamedTuple):
     running: np.ndarray  # (users,) int64 jobs, the same
     age_limit: np.ndarray  # (1,) int64 seconds; FOREVER without a guard
     free: np.ndarray  # (1,) int64 processors, see `count_jobs`
+    backlog: np.ndarray  # (1,) float64 seconds, the same
     random: np.ndarray  # (n,) float64 in [0, 1); zeros where nothing is drawn
 
 
@@ -141,6 +146,7 @@ def new_user_history(jobs: Jobs) -> UserHistory:
         running=np.zeros(users, dtype=np.int64),
         age_limit=np.full(1, FOREVER),
         free=np.zeros(1, dtype=np.int64),
+        backlog=np.zeros(1),
         random=np.zeros(count),
     )
 
@@ -214,20 +220,28 @@ def _moved(mean, value, count):
 
 
 @kernel
-def count_jobs(history, cluster, jobs, queued, runs):
-    """Count what `free`, `fits`, `user_queued` and `user_running` are until the next call.
+def count_jobs(history, cluster, jobs, counts):
+    """Count what `free`, `fits` and the quantities of COUNTED are until the next call.
 
-    Waiting and running jobs are counted if asked for, of each user that has a waiting job.
+    Args:
+        counts (np.ndarray): (3,) bool, which of COUNTED are asked for. Waiting and running jobs are
+            counted of each user that has a waiting job.
     """
     history.free[0] = free(cluster)
-    if queued:
+    if counts[2]:
+        work = 0.0
+        for job in waiting(cluster):
+            if cluster.start[job] < 0:
+                work += float(jobs.size[job]) * jobs.estimate[job]
+        history.backlog[0] = work / cluster.state[PROCESSORS]
+    if counts[0]:
         for job in waiting(cluster):
             if jobs.user[job] >= 0:
                 history.queued[jobs.user[job]] = 0
         for job in waiting(cluster):
             if jobs.user[job] >= 0 and cluster.start[job] < 0:
                 history.queued[jobs.user[job]] += 1
-    if runs:
+    if counts[1]:
         for job in waiting(cluster):
             if jobs.user[job] >= 0:
                 history.running[jobs.user[job]] = 0
@@ -300,6 +314,8 @@ def quantity(history, cluster, jobs, job, kind):
         return float(history.free[0])
     if kind == FITS:
         return 1.0 if jobs.size[job] <= history.free[0] else 0.0
+    if kind == BACKLOG:
+        return history.backlog[0]
     if kind == RANDOM:
         return history.random[job]
     if kind == TRIED:

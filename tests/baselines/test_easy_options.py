@@ -39,8 +39,12 @@ ORDERS = {  # by name: the value of a job's quantities, the smallest first
     "estimate * (2 - fits) - wait * free": lambda job: (
         job["estimate"] * (2 - job["fits"]) - job["wait"] * job["free"]
     ),
+    "size - wait / (3600 + backlog)": lambda job: (
+        job["size"] - job["wait"] / (3600 + job["backlog"])
+    ),
 }
 BELIEFS = {
+    "min(estimate, 0.3 * backlog)": lambda job: min(job["estimate"], 0.3 * job["backlog"]),
     "prediction": lambda job: job["prediction"],
     "0.5 * same_estimate_runtime": lambda job: 0.5 * job["same_estimate_runtime"],
     "7200 * user_running + 1800 * user_queued": lambda job: (

@@ -15,7 +15,14 @@ from bfenv.core.cluster import finished, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.knowledge.expressions import FUNCTIONS
-from bfenv.knowledge.user_history import NAMES, count_jobs, learn_jobs, new_user_history, quantity
+from bfenv.knowledge.user_history import (
+    ALL_COUNTED,
+    NAMES,
+    count_jobs,
+    learn_jobs,
+    new_user_history,
+    quantity,
+)
 from tests.knowledge.expression_texts import texts
 
 
@@ -37,7 +44,7 @@ def machine():
     assert advance(cluster, jobs, truth)
     history = new_user_history(jobs)
     learn_jobs(history, cluster, jobs, finished(cluster))
-    count_jobs(history, cluster, jobs, True, True)
+    count_jobs(history, cluster, jobs, ALL_COUNTED)
     return cluster, jobs, history
 
 
@@ -155,7 +162,8 @@ def test_what_changes_is_known():
     """Only expressions of requests alone keep their value while a job waits."""
     assert not ep.parse_expression("estimate * size + submit + priority / processors").changes[0]
     assert ep.parse_expression("estimate + wait").changes[0]
-    assert ep.parse_expression("user_queued").counts[0]
+    assert ep.parse_expression("user_queued").counts.tolist() == [True, False, False]
+    assert ep.parse_expression("backlog").counts.tolist() == [False, False, True]
     assert not ep.parse_expression("user_ended").counts[0]
     assert ep.parse_expression("tried * estimate").varies[0]
     assert ep.parse_expression("likely_runtime").varies[0]

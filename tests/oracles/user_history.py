@@ -75,5 +75,6 @@ def quantities(job, now, jobs, processors, ended, queued, running, tried, age_li
         "age_limit": max(1, int(min(age_limit, 2**63 - 1))),
         "free": free,
         "fits": float(me["size"] <= free),
+        "backlog": sum(jobs[o]["size"] * jobs[o]["estimate"] for o in queued) / processors,
         "random": 0.0,  # none are drawn
     }

@@ -75,7 +75,8 @@ def search(
     test split is never read unless you ask for --split all.
 
     With --objective penalized, they minimize the mean log of the penalized slowdown, by which
-    leaderboards rank: half of the value is the mean over workloads, half the worst workload.
+    leaderboards rank: half of the value is the mean over workloads, half the worst workload. Seeds
+    of a model are one workload.
 
     --options sets other options of easy. A range in braces is tuned: "guard={0.8:2}, trial=180"
     tunes guard from 0.8 to 2.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.names import parse_name
 from bfenv.core.schedule import bounded_slowdown, penalized
 from bfenv.parallel.sweep import NamedWorkload, run_tasks
 from bfenv_lab.search.cases import Case
@@ -55,7 +56,7 @@ def combine(
       for each e-fold. Of the objective "slowdown".
     * `objective`: "slowdown": the mean log ratio of slowdowns with that penalty; each case counts
       the same. "penalized": the mean log of penalized slowdowns of each workload; half of the value
-      is the mean over workloads, and half is the worst workload.
+      is the mean over workloads, and half is the worst workload. Seeds of a model are one workload.
     """
     copies: dict[Case, list[float]] = {}
     for case, outcome in zip(cases, outcomes, strict=True):
@@ -68,7 +69,7 @@ def combine(
     if objective == "penalized":
         by_workload: dict[str, list[float]] = {}
         for case, penalty in zip(cases, penalties, strict=True):
-            by_workload.setdefault(case.workload, []).append(penalty)
+            by_workload.setdefault(_without_seed(case.workload), []).append(penalty)
         means = [math.fsum(values) / len(values) for values in by_workload.values()]
         value = (math.fsum(means) / len(means) + max(means)) / 2
     return Score(
@@ -77,6 +78,12 @@ def combine(
         wait_ratio=max(map(median, copies.values())),
         penalized=math.exp(math.fsum(penalties) / len(penalties)),
     )
+
+
+@lru_cache(maxsize=1024)
+def _without_seed(workload: str) -> tuple[str, frozenset[tuple[str, str]]]:
+    name = parse_name(workload)
+    return name.base, frozenset(item for item in name.options.items() if item[0] != "seed")
 
 
 def score_policies(

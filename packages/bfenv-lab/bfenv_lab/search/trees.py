@@ -49,7 +49,7 @@ QUANTITIES = tuple(
     name for name in NAMES if name not in ("submit", "priority", "age_limit", "random")
 )
 # Those that vary where no users are named
-WITHOUT_USERS = ("size", "estimate", "processors", "wait", "expansion", "tried", "free", "fits")
+WITHOUT_USERS = tuple("size estimate processors wait expansion tried free fits backlog".split())
 
 
 class Limits(NamedTuple):

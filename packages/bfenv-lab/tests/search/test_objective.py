@@ -29,8 +29,8 @@ def test_combine() -> None:
 
 
 def test_the_worst_workload() -> None:
-    """By penalized slowdowns, half of the value is the mean over workloads, half the worst one."""
-    names = "first", "first", "second"
+    """By penalized slowdowns, half of the value is the mean over models, half is the worst one."""
+    names = "lublin:jobs=9", "lublin:seed=3,jobs=9", "lublin:jobs=8"  # of two models
     cases = [Case(name, "train", 0, 9, None, 0, seed) for seed, name in enumerate(names)]
     outcomes = [Outcome(0.1, 9.0, 0, 0, penalized) for penalized in (0.25, 1.0, 0.125)]
     score = combine(cases, outcomes, objective="penalized")
