@@ -226,7 +226,7 @@ def _on_traces(
         show.rows([row.flat() for row in complete], format)
     elif not errors:
         show.text(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    if seeds > 1 and complete and not any(row.seed for row in complete):
+    if seeds > 1 and shard == "1/1" and rows and not any(row.seed for row in rows):
         line = "the jobs do not depend on a seed here, and neither do the policies"
         show.text(f"bfenv: --seeds {seeds} has no effect: {line}", file=sys.stderr)
     for name, group in cases_of.items():

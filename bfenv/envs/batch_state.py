@@ -387,5 +387,6 @@ def history_of(state: BatchState, tables: TraceTables, i: int) -> UserHistory:
         state.user_jobs[i, 1],
         state.counters[i, AGE_LIMIT : AGE_LIMIT + 1],
         state.counters[i, COUNTED_FREE : COUNTED_FREE + 1],
+        state.sums[i, :0],  # no backlog is counted
         state.sums[i, :0],  # no random numbers are drawn
     )

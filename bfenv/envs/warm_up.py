@@ -18,8 +18,8 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 
 # How far behind the last arrival of an episode a policy is simulated at first. While jobs of the
-# episode wait, this is doubled.
-BEYOND, DOUBLINGS = 6 * HOUR, 10
+# episode wait, this is doubled; a policy other than EASY runs to the end after that many horizons.
+BEYOND, HORIZONS = 6 * HOUR, 10
 REQUESTED_START_POLICY = "conservative"  # in EASY's place where jobs have requested start times
 
 
@@ -121,21 +121,25 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
 
     The seed is that of a stochastic policy.
 
-    Raises IllegalStartError if the policy starts a job that may not start. Raises StarvationError
-    if it leaves jobs of the window waiting although nothing else is left to happen.
+    Raises IllegalStartError if the policy starts a job that may not start before all jobs of the
+    window have started. Raises StarvationError if it leaves jobs of the window waiting although
+    nothing else is left to happen.
     """
     cluster, jobs, truth = new_cluster(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
-    start = cluster.start[window.first : window.last]
+    own = slice(window.first, window.last)
+    start, trial_start, trial_end, end = (
+        column[own]
+        for column in (cluster.start, cluster.trial_start, cluster.trial_end, cluster.end)
+    )
     memory = new_memory(policy, jobs, trace.processors, seed)
     last_submit = int(trace.jobs.submit[window.last - 1])
-    # A job on trial may start again, so with trials all jobs run to their ends.
-    ends = () if policy.trials else (last_submit + (BEYOND << k) for k in range(DOUBLINGS))
     try:
-        for end in (*ends, FOREVER):
-            cluster.state[HORIZON] = end
+        for horizon in (*(last_submit + (BEYOND << k) for k in range(HORIZONS)), FOREVER):
+            cluster.state[HORIZON] = horizon
             _run(policy, cluster, jobs, truth, memory)
-            if start.max() < FOREVER and start.min() >= 0:
+            on_trial = (trial_start == start) & (trial_end < 0) & (end < 0)  # it may start again
+            if not ((start < 0) | (start == FOREVER) | on_trial).any():
                 break
     except ValueError as error:
         raise_illegal_start(error, cluster, jobs, policy.name)

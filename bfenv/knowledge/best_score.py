@@ -73,7 +73,7 @@ def write_firsts(scores, history, cluster, jobs, queue, firsts):
 def find_best(scores, history, cluster, jobs, queue):
     """Return the job of a queue with the smallest value, the first of equals; -1 if it is empty.
 
-    If the expression counts a user's jobs, call `count_jobs` first.
+    If the expression has what `count_jobs` counts, call that first.
     """
     if len(queue) < 2:
         return queue[0] if len(queue) else -1

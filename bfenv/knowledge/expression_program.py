@@ -8,7 +8,7 @@ A program has four parts, by how often values change. The largest subexpressions
 of what is known of ended jobs, and with the counts of a user's jobs are the columns of the first
 three parts. A column is kept for each job and computed again only when what it is about has
 changed. Columns may be about earlier columns. The main part computes the rest from the columns, the
-wait and the free processors.
+wait, the free processors and the backlog.
 """
 
 from functools import lru_cache

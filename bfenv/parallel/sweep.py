@@ -6,6 +6,7 @@ which the workers read. `bfenv.parallel.cluster` describes the data for workers 
 """
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -27,6 +28,7 @@ from bfenv.workloads.load import load_workload, log_behind
 
 BACKENDS = ("loky", "dask")
 SAFE_PATH = "PYTHONSAFEPATH"  # of Python's environment variables
+_starting = threading.Lock()  # of workers
 SHARED = "10K"  # bytes of an array above which a worker maps its file instead of a copy
 
 T = TypeVar("T")
@@ -206,8 +208,8 @@ def _on_this_machine(
             competitor = find_competitor(named)
             if competitor.is_compiled:
                 warm_up(competitor)
-        # From their first moment on, workers end with this process.
-        options |= {"initializer": watch_parent, "initargs": (os.getpid(),)}
+        own_path = os.environ.get(SAFE_PATH)
+        options |= {"initializer": _begin_worker, "initargs": (os.getpid(), own_path)}
         folder = os.getcwd()
     parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
     with _safe_path():
@@ -231,15 +233,29 @@ def _safe_path() -> Iterator[None]:
     joblib starts workers in a way that puts the current folder first on their path. A file
     `queue.py` there would take the place of Python's module.
     """
-    before = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before
+    with _starting:
+        before = os.environ.get(SAFE_PATH)
+        os.environ[SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            _set_safe_path(before)
+
+
+def _set_safe_path(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(SAFE_PATH, None)
+    else:
+        os.environ[SAFE_PATH] = value
+
+
+def _begin_worker(parent: int, safe_path: str | None) -> None:
+    """Let a worker end with its parent, from its first moment on.
+
+    Processes that its tasks start find modules as those of the parent do.
+    """
+    watch_parent(parent)
+    _set_safe_path(safe_path)
 
 
 def _run_task(folder: str | None, function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:

@@ -1,5 +1,7 @@
 """Warm machines: EASY's schedule of the jobs before an episode; and references on them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -8,10 +10,11 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv import baselines
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import running, start, waiting
+from bfenv.core.cluster import may_start, now, running, start, try_start, waiting, wake_at
 from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs import warm_up
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.warm_up import ReferenceTotals, start_times
@@ -81,13 +84,43 @@ def test_reference():
         assert totals.slowdown == pytest.approx(slowdown)
 
 
-@pytest.mark.parametrize("name", [*baselines.ALL, "easy(order=sjf, trial=60)"])
-def test_start_times(name):
-    """A policy that is stopped soon after an episode has started its jobs as in `simulate`."""
+def try_first(cluster, jobs, memory):
+    """Start the oldest job that fits: first for a trial of five seconds, which is not declared."""
+    for job in waiting(cluster):
+        if may_start(cluster, jobs, job):
+            if cluster.trial_end[job] < 0:
+                try_start(cluster, jobs, job, 5)
+            else:
+                start(cluster, jobs, job)
+
+
+def start_at_minutes(cluster, jobs, memory):
+    """Start what fits, but only at full minutes."""
+    if now(cluster) % 60 == 0:
+        for job in waiting(cluster):
+            if may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
+    if len(waiting(cluster)) > 0:
+        wake_at(cluster, int(now(cluster)) // 60 * 60 + 60)
+
+
+OWN = [
+    Policy("trying", try_first),
+    Policy("waiting", start_at_minutes),
+    replace(find_policy("slack"), name="slack, called from Python", run=None),
+]
+
+
+@pytest.mark.parametrize(
+    "policy", [*baselines.ALL.values(), find_policy("easy(order=sjf, trial=60)"), *OWN], ids=str
+)
+def test_start_times(policy, monkeypatch):
+    """A policy that is stopped again and again makes the starts that it makes in `simulate`."""
+    monkeypatch.setattr(warm_up, "BEYOND", 60)
     trace = bfenv.load_workload("lublin:jobs=120,procs=16,seed=4")
     window = EpisodeWindow(0, 0, 0, 40, len(trace))
-    schedule = bfenv.simulate(trace, name)
-    assert start_times(find_policy(name), trace, window).tolist() == schedule.start[:40].tolist()
+    schedule = bfenv.simulate(trace, replace(policy, trials=True))
+    assert start_times(policy, trace, window).tolist() == schedule.start[:40].tolist()
 
 
 @pytest.mark.parametrize(

@@ -42,14 +42,15 @@ def search(
     leave_out: bool = o.option(
         False,
         "",
-        "Also search without each workload in turn, and score each result on the one left out.",
+        "Also search without each workload in turn, and score each result on the one left out. "
+        "Seeds of a model are left out one by one.",
         "--leave-out",
     ),
     slice_jobs: int = o.option(10_000, "N", "Approximate number of jobs in a slice.", min=1),
-    edge_jobs: int = o.option(
+    warmup_jobs: int = o.option(
         0,
         "N",
-        "Jobs at either end of a slice that do not count; at most a quarter of it.",
+        "Jobs before each slice that EASY schedules, see above; at most a quarter of the split.",
         min=0,
     ),
     shakes: int = o.option(4, "N", "Shaken copies of each slice.", min=1),
@@ -71,8 +72,12 @@ def search(
     The training split is scaled to each --load. Candidates run on slices of it, with submit times
     shifted at random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to
     EASY's, plus a penalty if the longest wait is over --tolerated-wait times EASY's. The result is
-    selected on the training and validation splits, or with --edge-jobs on all their slices. The
-    test split is never read unless you ask for --split all.
+    selected on the training and validation splits. The test split is never read unless you ask for
+    --split all.
+
+    With --warmup-jobs, slices are like episodes of the environment: EASY schedules some jobs before
+    each, and the jobs after it arrive, too. The result is then selected on all slices of the
+    training and validation splits.
 
     With --objective penalized, they minimize the mean log of the penalized slowdown, by which
     leaderboards rank: half of the value is the mean over workloads, half the worst workload. Seeds
@@ -103,7 +108,7 @@ def search(
         slice_jobs=slice_jobs,
         shakes=shakes,
         shake_seconds=shake,
-        edge_jobs=edge_jobs,
+        warmup_jobs=warmup_jobs,
         method=method,
         options=options,
         starts=tuple(start or ()),

@@ -23,7 +23,7 @@ def train(
     load: list[str] | None = o.option(
         None, "LOAD", "own, or an offered load; repeat for several.  [default: 0.9, 1, 1.1]"
     ),
-    generations: int = o.option(48, "N", "Number of generations.", min=1),
+    generations: int = o.option(32, "N", "Number of generations.", min=1),
     population: int = o.option(16, "N", "Candidates per generation.", min=4),
     order: str | None = o.option(
         None, "FORMULA", "Formula whose numbers are tuned; see the default above."
@@ -45,14 +45,15 @@ def train(
     """Train an agent: evolve an order of EASY's queue.
 
     CMA-ES tunes the numbers of a formula. The default formula puts small areas first, until a job
-    has waited for days. Small jobs are backfilled as if they ran shorter than estimated. CMA-ES
-    also tunes which jobs are small, and how much shorter they run. With --units, it tunes the
-    weights of a network instead of a formula.
+    has waited for days; the more work waits, the longer that is. Small jobs are backfilled as if
+    they ran shorter than estimated. CMA-ES also tunes which jobs are small, and how much shorter
+    they run. With --units, it tunes the weights of a network instead of a formula.
 
     All candidates of a generation are scored on the same slices of the training splits, by their
     penalized slowdowns. Half of the score is the mean over workloads, and half is the worst
-    workload. The default workloads are the environment's. The result is FOLDER/agent.json, the best
-    policy on the training and validation splits. Compare it with `bfenv evaluate --agent random -p
+    workload; seeds of a model are one workload. The default workloads are the environment's for
+    training, and twelve more seeds of its model. The result is FOLDER/agent.json, the best policy
+    on the training and validation splits. Compare it with `bfenv evaluate --agent random -p
     agent:FOLDER/agent.json`.
 
     The progress bar shows the penalized slowdown on validation, and the mean bounded slowdown and
@@ -61,7 +62,8 @@ def train(
 
     \b
     Default formula and options:
-      estimate * size ** 1.5 / (1 + (wait / 200000) ** 4) ** 2.5
+      estimate * size ** 2 * max(1, size / 64)
+      / (1 + (wait * (estimate * size) ** 0.05 / (5000 * (20000 + backlog) ** 0.35)) ** 5) ** 3
       reservations=8,
       backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'
     With --units:

@@ -2,8 +2,8 @@
 
 A case is a part of a workload at a load, with shaken submit times. Candidates are compared on
 slices of the training split. The best of them are compared on the training and the validation
-splits as a whole, or on all slices of both if only the middle of each slice is measured. A search
-on the split "train" has no case with a job of the test split.
+splits as a whole, or on all slices of both if other jobs run before and after a slice. A search on
+the split "train" has no case with a job of the test split.
 """
 
 from functools import lru_cache
@@ -12,10 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.dependencies import dependencies_of
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Trace, check_no_outages
 from bfenv.core.names import parse_name
+from bfenv.core.partitions import is_partitioned
+from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, transformed
 
@@ -32,17 +35,21 @@ class Case(NamedTuple):
     load: float | None  # of the whole split; None for the workload's own
     shake_seconds: int  # by which a job may be submitted earlier or later
     seed: int  # of the shaking
-    edge_jobs: int = 0  # at either end, which run, but are not measured; at most a quarter
-
-    @property
-    def measured(self) -> slice:
-        """The jobs that count, between those at the ends."""
-        edge = min(self.edge_jobs, self.job_count // 4)
-        return slice(edge, self.job_count - edge)
+    # Jobs before the slice that EASY schedules; the jobs after the slice arrive as well. With 0,
+    # the slice runs alone, on a machine that is empty at first.
+    warmup_jobs: int = 0
 
     def trace(self) -> Trace:
-        """Load the jobs."""
+        """Load the jobs; those of the whole split if other jobs run, too."""
+        if self.warmup_jobs:
+            return _shaken(self.workload, self.split, self.load, self.shake_seconds, self.seed)
         return _load(self)
+
+    def window(self) -> EpisodeWindow:
+        """Return the jobs as a window of the split, which begins where EASY begins."""
+        last = self.first_job + self.job_count
+        opening = self.first_job - self.warmup_jobs
+        return EpisodeWindow(0, opening, self.first_job, last, len(self.trace()))
 
 
 class CaseSet(NamedTuple):
@@ -74,6 +81,11 @@ def _load(case: Case) -> Trace:
 
 
 @lru_cache(maxsize=64)
+def _shaken(workload: str, split: str, load: float | None, shake_seconds: int, seed: int) -> Trace:
+    return transformed(_scaled(workload, split, load), shake_seconds=shake_seconds, seed=seed)
+
+
+@lru_cache(maxsize=64)
 def _scaled(workload: str, split: str, load: float | None) -> Trace:
     """Scale a whole split, so that its slices differ in load as the episodes of a trace do."""
     return transformed(load_workload(workload), split=split, load=load)
@@ -87,7 +99,7 @@ def make_cases(
     slice_jobs: int = 10_000,
     shakes: int = 4,
     shake_seconds: int = 5 * MINUTE,
-    edge_jobs: int = 0,
+    warmup_jobs: int = 0,
 ) -> CaseSet:
     """List the cases of workloads.
 
@@ -100,12 +112,13 @@ def make_cases(
     * `shakes`: how many shaken copies of each slice there are; the cases of the selection have half
       as many.
     * `shake_seconds`: how much earlier or later a job of a case may be submitted.
-    * `edge_jobs`: jobs at the beginning and as many at the end of each slice that are not measured,
-      at most a quarter of the slice. If there are any, candidates are selected on slices; otherwise
-      on whole splits.
+    * `warmup_jobs`: jobs before each slice that EASY schedules, at most a quarter of the split. If
+      there are any, the jobs after a slice arrive as well, at least as many, and candidates are
+      selected on slices. Otherwise slices run alone, and candidates are selected on whole splits.
 
-    Raises BfenvError if a workload is unknown, names a split or a load, or is given twice, or the
-    split is not one to search on.
+    Raises BfenvError if a workload is unknown, names a split or a load, or is given twice, the
+    split is not one to search on, or slices with a warm-up are asked for of several machines, of
+    jobs that wait for others or request start times, or with outages.
     """
     if split not in SPLITS:
         raise BfenvError(f"a search takes the split {' or '.join(SPLITS)}, not {split!r}")
@@ -121,19 +134,36 @@ def make_cases(
                 hint = "" if option == "split" else ", unless the split is all"
                 raise BfenvError(f"{workload}: a search takes workloads without {option}{hint}")
         trace = load_workload(workload)
+        if warmup_jobs:
+            _check_episodes(trace)
         wholes = {}
         for name in (split, *selected):
             begin, end = split_range(trace, name)
-            wholes[name] = Case(workload, name, 0, end - begin, None, shake_seconds, 0, edge_jobs)
+            warmup = min(warmup_jobs, (end - begin) // 4)
+            jobs = end - begin - 2 * warmup
+            wholes[name] = Case(workload, name, warmup, jobs, None, shake_seconds, 0, warmup)
         cases.slices[workload] = _copies(wholes[split], slice_jobs, loads, range(shakes))
         for name in selected:
-            part_jobs = slice_jobs if edge_jobs else wholes[name].job_count
+            part_jobs = slice_jobs if warmup_jobs else wholes[name].job_count
             seeds = range(shakes, shakes + max(1, shakes // 2))
             copies = _copies(wholes[name], part_jobs, loads, seeds)
             cases.final.extend(copies)
             if name == selected[-1]:
                 cases.validation.extend(copies)
     return cases
+
+
+def _check_episodes(trace: Trace) -> None:
+    """Check that slices of a trace can be simulated like episodes; BfenvError if not."""
+    check_no_outages(trace)
+    special = {
+        "partitions": is_partitioned(trace),
+        "jobs that wait for others": dependencies_of(trace) is not None,
+        "requested start times": trace.jobs.requested_start.any(),
+    }
+    for name, is_there in special.items():
+        if is_there:
+            raise BfenvError(f"{trace.name} has {name}, which slices with a warm-up do not follow")
 
 
 def _copies(
@@ -144,7 +174,7 @@ def _copies(
     * `loads`, `seeds`: a part has a copy for each load and each seed of the shaking.
     """
     parts = max(1, round(whole.job_count / part_jobs))
-    bounds = [whole.job_count * i // parts for i in range(parts + 1)]
+    bounds = [whole.first_job + whole.job_count * i // parts for i in range(parts + 1)]
     return [
         whole._replace(first_job=first, job_count=last - first, load=load, seed=seed)
         for first, last in pairwise(bounds)

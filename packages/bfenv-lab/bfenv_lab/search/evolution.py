@@ -127,13 +127,17 @@ class EvolutionSearch:
     def ask(self) -> list[str]:
         """Return the expressions of this generation's policies."""
         self._asked = self.strategy.ask()
+        return list(map(self._policy, self._asked))
+
+    def favorites(self) -> list[str]:
+        """Return the policy at the mean of the distribution, which no lucky score has chosen."""
+        return [self._policy(self.strategy.mean)]
+
+    def _policy(self, vector: np.ndarray) -> str:
         count = len(self.start)
-        policies = []
-        for vector in self._asked:
-            # a place on the whole line, folded into [0, 1]
-            point = tuple(float(abs((place + 1.0) % 2.0 - 1.0)) for place in vector[count:])
-            policies.append(self.template.policy(self.write(vector[:count]), point))
-        return policies
+        # a place on the whole line, folded into [0, 1]
+        point = tuple(float(abs((place + 1.0) % 2.0 - 1.0)) for place in vector[count:])
+        return self.template.policy(self.write(vector[:count]), point)
 
     def tell(self, scores: list[float]) -> None:
         """Adapt the distribution to the score of each policy; lower is better."""

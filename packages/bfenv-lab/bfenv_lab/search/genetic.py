@@ -77,6 +77,10 @@ class GeneticSearch:
             for individual in self.population
         ]
 
+    def favorites(self) -> list[str]:
+        """Return no policies: a population has no mean."""
+        return []
+
     def tell(self, scores: list[float]) -> None:
         """Make the next generation, given the score of each individual; lower is better."""
         generator = self.generator

@@ -12,6 +12,7 @@ import numpy as np
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.names import parse_name
 from bfenv.core.schedule import bounded_slowdown, penalized
+from bfenv.envs.warm_up import start_times
 from bfenv.parallel.sweep import NamedWorkload, run_tasks
 from bfenv_lab.search.cases import Case
 
@@ -81,9 +82,10 @@ def combine(
 
 
 @lru_cache(maxsize=1024)
-def _without_seed(workload: str) -> tuple[str, frozenset[tuple[str, str]]]:
+def _without_seed(workload: str) -> str:
     name = parse_name(workload)
-    return name.base, frozenset(item for item in name.options.items() if item[0] != "seed")
+    options = sorted(f"{key}={value}" for key, value in name.options.items() if key != "seed")
+    return ":".join([name.base, *options])
 
 
 def score_policies(
@@ -135,7 +137,13 @@ def _easy(case: Case) -> tuple[float, float, float]:
 
 def _measure(case: Case, policy: str) -> tuple[float, float, float]:
     """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
-    trace = case.trace()
-    wait = simulate(trace, find_policy(policy)).wait[case.measured]
-    slowdown = bounded_slowdown(wait, trace.runtime[case.measured])
+    trace, found = case.trace(), find_policy(policy)
+    if case.warmup_jobs:
+        window = case.window()
+        jobs = slice(window.first, window.last)
+        wait = start_times(found, trace, window) - trace.jobs.submit[jobs]
+        slowdown = bounded_slowdown(wait, trace.runtime[jobs])
+    else:
+        wait = simulate(trace, found).wait
+        slowdown = bounded_slowdown(wait, trace.runtime)
     return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

@@ -140,7 +140,8 @@ def run_search(
 
     Each generation is scored on cases drawn for it, the same for all candidates. Its best one is
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
-    there are scored on the final cases, and the best of them is the result.
+    there, and the mean of the distribution of CMA-ES, are scored on the final cases. The best of
+    them is the result.
 
     Args:
         settings: What to search on, and how.
@@ -218,7 +219,7 @@ def cases_of(settings: SearchSettings) -> CaseSet:
         slice_jobs=settings.slice_jobs,
         shakes=settings.shakes,
         shake_seconds=settings.shake_seconds,
-        edge_jobs=settings.edge_jobs,
+        warmup_jobs=settings.warmup_jobs,
     )
 
 
@@ -277,9 +278,13 @@ def _search(
             key=lambda policy: (rank(validation_scores[policy], settings.objective), policy),
         )
         done(Progress(generation, seconds, jobs, leader, validation_scores[leader]))
+    favorites = searcher.favorites()
+    for policy in favorites:
+        if policy not in validation_scores:
+            validation_scores[policy] = score([policy], cases.validation)[0]
     result = {
         "format": FORMAT,
-        **select(validation_scores, cases, settings, workers),
+        **select(validation_scores, favorites, cases, settings, workers),
         "command": settings.command(generation),
         "settings": asdict(settings),
         "generations": generation,
@@ -331,13 +336,15 @@ def rank(score: Score, objective: str = "slowdown") -> tuple[bool, float]:
 
 def select(
     validation_scores: dict[str, Score],
+    favorites: Sequence[str],
     cases: CaseSet,
     settings: SearchSettings,
     workers: dict[str, Any],
 ) -> dict[str, Any]:
-    """Score the FINALISTS on the final cases; return the best, with its scores.
+    """Score the FINALISTS and the favorites on the final cases; return the best, with its scores.
 
     * `validation_scores`: the scores of candidates on the validation cases.
+    * `favorites`: those of them that are finalists beside the best ones.
     * `cases`: of the search.
     * `settings`: what `combine` takes is in them.
     * `workers`: where to run, see `bfenv.parallel.run_tasks`.
@@ -346,7 +353,7 @@ def select(
     ranked = sorted(
         validation_scores, key=lambda policy: (rank(validation_scores[policy], objective), policy)
     )
-    finalists = ranked[:FINALISTS]
+    finalists = list(dict.fromkeys([*ranked[:FINALISTS], *favorites]))
     outcomes = score_policies(finalists, cases.final, **workers)
     final = [
         combine(cases.final, by_case, settings.tolerated_wait, objective) for by_case in outcomes

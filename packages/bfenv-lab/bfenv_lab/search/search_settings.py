@@ -16,7 +16,7 @@ OPTIONS = (  # of the command that are written alike
     "slice_jobs",
     "shakes",
     "shake_seconds",
-    "edge_jobs",
+    "warmup_jobs",
     "method",
     "options",
     "hidden",
@@ -33,7 +33,7 @@ class SearchSettings:
     """What a search depends on, except for its length.
 
     Args:
-        workloads, loads, split, slice_jobs, shakes, shake_seconds, edge_jobs: The jobs, see
+        workloads, loads, split, slice_jobs, shakes, shake_seconds, warmup_jobs: The jobs, see
             `make_cases`.
         method: "gp" or "cma-es".
         options: Options of `easy` that candidates have, see `read_template`.
@@ -56,7 +56,7 @@ class SearchSettings:
     slice_jobs: int = 10_000
     shakes: int = 4
     shake_seconds: int = 5 * MINUTE
-    edge_jobs: int = 0
+    warmup_jobs: int = 0
     method: str = "gp"
     options: str = ""
     starts: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class SearchSettings:
             ("slice_jobs", 1),
             ("shakes", 1),
             ("shake_seconds", 0),
-            ("edge_jobs", 0),
+            ("warmup_jobs", 0),
             ("population", 4),
             ("cases", 1),
             ("seed", 0),

@@ -11,23 +11,25 @@ from typing import Any
 from bfenv.agents.card import write_card
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
-from bfenv.envs.settings import LOADS, MODEL, SEEDS
+from bfenv.envs.settings import DEFAULTS, LOADS, MODEL, SEEDS
 from bfenv_lab.search.evolution import import_cma
 from bfenv_lab.search.search_run import JOURNAL, Progress, cases_of, result_card, run_search
 from bfenv_lab.search.search_settings import SearchSettings
 from bfenv_lab.search.template import read_template
 
-WORKLOADS = tuple(f"{MODEL},seed={seed}" for seed in SEEDS["train"])  # as in the environment
-# Small areas first, until a job has waited for days
-ORDER = "estimate * size ** 1.5 / (1 + (wait / 200000) ** 4) ** 2.5"
+# The environment's, and more of the same model: on few traces, evolution learns them by heart
+TRAINING_SEEDS = (*SEEDS["train"], *range(101, 113))
+WORKLOADS = tuple(f"{MODEL},seed={seed}" for seed in TRAINING_SEEDS)
+# Small areas first, until a job has waited for days; the longer, the more work waits
+ORDER = (
+    "estimate * size ** 2 * max(1, size / 64)"
+    " / (1 + (wait * (estimate * size) ** 0.05 / (5000 * (20000 + backlog) ** 0.35)) ** 5) ** 3"
+)
 # Small jobs are believed to be shorter than estimated, so more of them are backfilled
 OPTIONS = "reservations=8, backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'"
 NETWORK_OPTIONS = "guard={1.1:1.5}, reservations=0"  # its features of age are shares of the limit
-# As in the environment's episodes, the machine is busy before the measured jobs, and others arrive
-# after them
-EDGE_JOBS, MEASURED_JOBS = 256, 640
-SLICES = 8  # of each workload in a generation
-GENERATIONS = 48
+SLICES = 32  # of all workloads in a generation
+GENERATIONS = 32
 
 
 def training_settings(
@@ -61,18 +63,21 @@ def training_settings(
         raise BfenvError("give either an order or units: a network has no formula")
     if options is None:
         options = NETWORK_OPTIONS if units else OPTIONS
+    episode_jobs = DEFAULTS["episode_jobs"]
+    assert episode_jobs is not None
     return SearchSettings(
         workloads=workloads,
         loads=loads,
-        slice_jobs=2 * EDGE_JOBS + MEASURED_JOBS,
-        edge_jobs=EDGE_JOBS,
+        slice_jobs=episode_jobs,
+        shakes=2,  # there are many slices at three loads
+        warmup_jobs=DEFAULTS["warmup_jobs"],
         method="cma-es",
         options=options,
         starts=() if units else (ORDER if order is None else order,),
         hidden=units,
         covariance="diagonal" if units else "full",
         population=population,
-        cases=SLICES,
+        cases=-(-SLICES // len(workloads)),
         objective="penalized",
         seed=seed,
     )

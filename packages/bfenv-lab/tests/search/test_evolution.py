@@ -60,3 +60,17 @@ def test_largest_network(covariance):
         assert bfenv.find_policy(policy).stateful
         assert len(re.findall(r"exp\(", policy)) == ev.MOST_UNITS
     assert (np.ndim(search.strategy.C) == 2) == (covariance == "full")  # else one scale per weight
+
+
+def test_favorite():
+    """The favorite is the mean of the distribution: at first the start, and ranges halfway."""
+    pytest.importorskip("cma")
+    template = read_template("guard={1.0:2}")
+    search = ev.EvolutionSearch(template, np.random.default_rng(1), 4, ("size ** 2",))
+    assert search.favorites() == ["easy(order='size ** 2', guard=1.41)"]
+    for _ in range(30):  # smaller guards are better
+        policies = search.ask()
+        guards = [float(re.search("guard=([0-9.]+)", policy)[1]) for policy in policies]
+        search.tell(guards)
+    (favorite,) = search.favorites()
+    assert float(re.search("guard=([0-9.]+)", favorite)[1]) < 1.2

@@ -7,7 +7,10 @@ import pytest
 
 from bfenv import BfenvError, load_workload, metrics, simulate
 from bfenv.agents.seen_jobs import jobs_hash
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.baselines.registry import find_policy
+from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
+from bfenv.envs import BackfillEnv
+from bfenv.envs.warm_up import start_times
 from bfenv.workloads import shaken, split_range, with_load
 from bfenv_lab.search.cases import Case, make_cases
 from bfenv_lab.search.objective import Outcome, combine, score_policies
@@ -81,29 +84,36 @@ def test_cases() -> None:
         split: np.subtract(*split_range(trace, split)[::-1]) for split in ("train", "validation")
     }
     assert all(case.job_count == wholes[case.split] for case in cases.final)
-    assert all(case.measured == slice(0, case.job_count) for case in (*slices, *cases.final))
 
 
-def test_edges() -> None:
-    """Measured in the middle of slices, candidates are also selected on slices."""
-    cases = make_cases((MODEL,), (None,), slice_jobs=90, shakes=2, edge_jobs=20)
+def test_episodes() -> None:
+    """After a warm-up, slices are like episodes, and candidates are also selected on slices."""
+    cases = make_cases((MODEL,), (0.9,), slice_jobs=90, shakes=2, warmup_jobs=20)
+    slices = [case for case in cases.slices[MODEL] if case.seed == 0]
+    first, middle, last = slices
+    assert (first.first_job, first.warmup_jobs) == (20, 20)
+    assert last.first_job + last.job_count == len(last.trace()) - 20  # as many arrive after it
     (validation,) = cases.validation
-    assert (validation.split, validation.job_count) == ("validation", 69)
-    assert validation.measured == slice(17, 52)  # at most a quarter at either end
+    assert (validation.split, validation.warmup_jobs) == ("validation", 17)  # at most a quarter
     assert {case.job_count for case in cases.final} == {
-        69,
-        *(case.job_count for case in cases.slices[MODEL]),
+        validation.job_count,
+        *(case.job_count for case in slices),
     }
-    assert {case.measured.start for case in cases.final} == {17, 20}
-    assert all(case.measured.stop == case.job_count - case.measured.start for case in cases.final)
-    ((outcome,),) = score_policies(["easy-sjf"], [validation])
-    trace = validation.trace()
-    easy, sjf = (simulate(trace, name).wait[17:-17] for name in ("easy", "easy-sjf"))
-    slow, slower = (bounded_slowdown(wait, trace.runtime[17:-17]).mean() for wait in (sjf, easy))
-    assert outcome.slowdown_ratio == pytest.approx(slow / slower)
-    assert outcome.wait_ratio == sjf.max() / easy.max()
-    assert outcome.penalized == pytest.approx(slow / slower * max(1, sjf.max() / easy.max()))
-    assert (outcome.mean_wait, outcome.easy_mean_wait) == (sjf.mean(), easy.mean())
+    ((outcome,),) = score_policies(["easy-sjf"], [middle])
+    env = BackfillEnv(middle.trace(), split="all", warmup_jobs=20, episode_jobs=middle.job_count)
+    env.reset(seed=0, options={"first_job": middle.first_job})
+    total, longest = env.batch._reference_totals[0]
+    jobs = slice(middle.first_job, middle.first_job + middle.job_count)
+    wait = start_times(find_policy("easy-sjf"), middle.trace(), middle.window())
+    wait -= middle.trace().jobs.submit[jobs]
+    slowdown = bounded_slowdown(wait, middle.trace().runtime[jobs]).sum() / total
+    assert outcome.slowdown_ratio == pytest.approx(slowdown)
+    assert outcome.wait_ratio == wait.max() / longest
+    assert outcome.penalized == pytest.approx(
+        slowdown * max(1, wait.max() / max(longest, LEAST_WAIT))
+    )
+    alone = make_cases((MODEL,), (0.9,), slice_jobs=90, shakes=2).slices[MODEL][0]
+    assert len(alone.trace()) == alone.job_count
 
 
 def test_draw() -> None:

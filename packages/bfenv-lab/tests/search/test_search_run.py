@@ -72,7 +72,7 @@ def test_command() -> None:
         "slice_jobs": 5,
         "shakes": 1,
         "shake_seconds": 7,
-        "edge_jobs": 2,
+        "warmup_jobs": 2,
         "method": "gp",
         "options": "guard=2",
         "starts": ("size",),

@@ -11,10 +11,10 @@ import bfenv
 from bfenv.agents.agent_names import open_agent
 from bfenv.agents.card import POLICY, read_card
 from bfenv.core.errors import BfenvError
-from bfenv.envs.settings import DEFAULTS
+from bfenv.envs.settings import DEFAULTS, SEEDS
 from bfenv.workloads.transform import split_range
 from bfenv_lab.search.curves import read_curves
-from bfenv_lab.search.training import train, training_settings
+from bfenv_lab.search.training import TRAINING_SEEDS, train, training_settings
 
 pytestmark = pytest.mark.compiled  # searches simulate many schedules
 
@@ -34,11 +34,12 @@ def test_train(tmp_path):
     (span,) = card.trained_on
     whole, part = bfenv.load_workload(WORKLOAD), bfenv.load_workload(WORKLOAD, split="train")
     copies = settings.shakes  # of the only slice, since the split has few jobs
-    assert states[-1].jobs == 3 * SMALL["population"] * copies * len(part)
+    measured = len(part) - 2 * (len(part) // 4)  # between a warm-up and as many jobs after them
+    assert states[-1].jobs == 3 * SMALL["population"] * copies * measured
     points = read_curves(tmp_path)
     assert [point.generation for point in points] == [1, 2, 3]
     assert min(point.penalized for point in points) == states[-1].score.penalized
-    assert card.policy.startswith("easy(order='estimate * size ** 1.")
+    assert card.policy.startswith("easy(order='estimate * size ** ")
     assert "reservations=8" in card.policy
     tested, _ = split_range(whole, "test")
     assert (span.hash, span.first, span.last) == (whole.hash, 0, tested)
@@ -48,10 +49,16 @@ def test_train(tmp_path):
 
 
 def test_slices():
-    """As many jobs are measured as an episode has, with its warm-up at either end."""
+    """Slices are as long as episodes, after as many jobs of a warm-up."""
     settings = training_settings()
-    assert settings.edge_jobs == DEFAULTS["warmup_jobs"]
-    assert settings.slice_jobs == DEFAULTS["episode_jobs"] + 2 * settings.edge_jobs
+    assert settings.warmup_jobs == DEFAULTS["warmup_jobs"]
+    assert settings.slice_jobs == DEFAULTS["episode_jobs"]
+
+
+def test_seeds():
+    """The default workloads have the seeds of training episodes, and none of the other splits."""
+    assert set(SEEDS["train"]) <= set(TRAINING_SEEDS)
+    assert not set(TRAINING_SEEDS) & {*SEEDS["validation"], *SEEDS["test"]}
 
 
 @pytest.mark.parametrize("units", [0, 2])
