@@ -140,7 +140,7 @@ def _band(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _column(groups: Sequence[Sequence[Mapping[str, Any]]], metric: str) -> list[str]:
     """Write the means of a metric over groups of runs; one is missing if a run lacks the number."""
-    values = [[row.get(metric) for row in group] for group in groups]
+    values: list[list[Any]] = [[row.get(metric) for row in group] for group in groups]
     means = [None if None in group else sum(group) / len(group) for group in values]
     if IN_SECONDS.search(metric):
         return fmt.alike(means)[0]

@@ -47,8 +47,8 @@ def write_hub_folder(
     agent, is_network = SHIPPED + name, card.kind == NETWORK
     workload = workload or workload_of(agent)
     split = {"split": "test"} if workload else {}  # the default workload has other seeds instead
-    for source in [workload] if workload else default_workload("test"):
-        check_unseen(agent, card.seen_jobs, load_workload(source, **split), source=source)
+    for jobs in [workload] if workload else default_workload("test"):
+        check_unseen(agent, card.seen_jobs, load_workload(jobs, **split), source=jobs)
     length = short_length(load_workload(workload) if workload else None, "test")
     sides = agent if is_network else partial(PolicyAgent, agent), partial(PolicyAgent, REFERENCE)
     free = {} if is_network else {"reservations": 0}
