@@ -112,7 +112,9 @@ OWN = [
 
 
 @pytest.mark.parametrize(
-    "policy", [*baselines.ALL.values(), find_policy("easy(order=sjf, trial=60)"), *OWN], ids=str
+    "policy",
+    [*baselines.ALL.values(), find_policy("easy(order=sjf, trial=60)"), *OWN],
+    ids=lambda policy: policy.name,
 )
 def test_start_times(policy, monkeypatch):
     """A policy that is stopped again and again makes the starts that it makes in `simulate`."""
