@@ -116,6 +116,14 @@ def test_episodes() -> None:
     assert len(alone.trace()) == alone.job_count
 
 
+def test_not_like_episodes() -> None:
+    """Jobs that an episode cannot have are refused by name, unless slices run alone."""
+    workload = f"{MODEL},requested_start_share=0.3"
+    with pytest.raises(BfenvError, match="has requested start times, which slices"):
+        make_cases((workload,), (None,), warmup_jobs=20)
+    assert make_cases((workload,), (None,)).final
+
+
 def test_draw() -> None:
     """A draw has as many different cases of each workload as wanted, if there are any."""
     cases = make_cases((MODEL, "sud:jobs=200"), (None,), slice_jobs=100, shakes=1)
