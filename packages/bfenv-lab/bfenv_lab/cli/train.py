@@ -63,7 +63,8 @@ def train(
     \b
     Default formula and options:
       estimate * size ** 2 * max(1, size / 64)
-      / (1 + (wait * (estimate * size) ** 0.05 / (5000 * (20000 + backlog) ** 0.35)) ** 5) ** 3
+      / (1 + (wait * (estimate * size) ** 0.05
+      / (5000 * (20000 + backlog) ** 0.35)) ** 5) ** 3
       reservations=8,
       backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'
     With --units:
