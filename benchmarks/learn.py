@@ -31,12 +31,12 @@ from bfenv.agents.legal_choice import LegalChoice
 from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
 from bfenv.core.policy import Watch
 from bfenv.core.simulator import ignore
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.evaluation.agent_scores import BEST_ORDER
+from bfenv.parallel.shares import Shares, reporting
 from bfenv.train_sb3 import Args, make_model
 
 EPISODES = 64
@@ -108,28 +108,20 @@ def learning_points(
     """
     present = [name for name in learners if name != EVOLUTION or find_spec("bfenv_lab")]
     named = [(name, seed) for name in present for seed in range(seeds)]
-    with TemporaryDirectory() as folder:
-        shares = [Path(folder) / f"{name}-{seed}" for name, seed in named]
-        watch(lambda: sum(map(_read_share, shares)) / len(shares))
-        calls = [
-            delayed(_evolve)(seed, workload, episodes, share)
-            if name == EVOLUTION
-            else delayed(_train)(name, seed, steps, reward, workload, episodes, window, share)
-            for (name, seed), share in zip(named, shares, strict=True)
-        ]
-        yield from Parallel(n_jobs=jobs, return_as="generator")(calls)
-
-
-def _read_share(file: Path) -> float:
-    """Return the share of a training that is done, which its process writes to a file."""
+    shares = Shares(len(named))
+    watch(lambda: float(shares.values().mean()))
+    calls = [
+        delayed(_evolve)(seed, workload, episodes, shares.path, i)
+        if name == EVOLUTION
+        else delayed(_train)(name, seed, steps, reward, workload, episodes, window, shares.path, i)
+        for i, (name, seed) in enumerate(named)
+    ]
     try:
-        return float(file.read_text())
-    except FileNotFoundError:  # not begun yet
-        return 0.0
-
-
-def _write_share(file: Path, share: float) -> None:
-    write_atomically(file, f"{share}".encode())
+        for i, curve in enumerate(Parallel(n_jobs=jobs, return_as="generator")(calls)):
+            shares.finish(i)
+            yield curve
+    finally:
+        shares.close()
 
 
 class _Scores(BaseCallback):
@@ -138,26 +130,18 @@ class _Scores(BaseCallback):
     * `score`: plays the test episodes.
     * `learner`, `seed`: of the points.
     * `steps`: of the training.
-    * `share`: file for the share of them that is done.
     """
 
-    def __init__(
-        self, score: Callable[[], Outcome], learner: str, seed: int, steps: int, share: Path
-    ) -> None:
+    def __init__(self, score: Callable[[], Outcome], learner: str, seed: int, steps: int) -> None:
         super().__init__()
         self.points: list[Point] = []
-        self._steps, self._share = steps, share
         self._score, self._learner, self._seed = score, learner, seed
         self._due, self._every = 0, max(1, steps // POINTS)
 
     def _on_rollout_start(self) -> None:
-        _write_share(self._share, min(1.0, self.num_timesteps / self._steps))
         if self.num_timesteps >= self._due:
             self.note()
             self._due = self.num_timesteps + self._every
-
-    def _on_training_end(self) -> None:
-        _write_share(self._share, 1.0)
 
     def _on_step(self) -> bool:
         return True
@@ -175,9 +159,13 @@ def _train(
     workload: str | None,
     episodes: int,
     window: int,
-    share: Path,
+    shares: Path,
+    i: int,
 ) -> list[Point]:
-    """Train a network; return its scores before, meanwhile and at the end."""
+    """Train a network; return its scores before, meanwhile and at the end.
+
+    It is training i of those whose shares are in a file.
+    """
     torch.set_num_threads(1)
     model: Any
     if learner == RECIPE:
@@ -194,14 +182,16 @@ def _train(
         actions, _ = agent.predict(seen, deterministic=True, action_masks=mask.astype(bool))
         return np.asarray(actions)
 
-    scores = _Scores(lambda: play_outcome(test_envs, learner, choose), learner, seed, steps, share)
-    model.learn(steps, callback=scores)
+    scores = _Scores(lambda: play_outcome(test_envs, learner, choose), learner, seed, steps)
+    with reporting(shares, i) as watch:
+        watch(lambda: model.num_timesteps / steps)
+        model.learn(steps, callback=scores)
     scores.note()
     return scores.points
 
 
-def _evolve(seed: int, workload: str | None, episodes: int, share: Path) -> list[Point]:
-    """Find an order by evolution; return its score at the end."""
+def _evolve(seed: int, workload: str | None, episodes: int, shares: Path, i: int) -> list[Point]:
+    """Find an order by evolution, as training i; return its score at the end."""
     from bfenv_lab.search.training import GENERATIONS, train, training_settings
 
     if workload is None:
@@ -210,10 +200,14 @@ def _evolve(seed: int, workload: str | None, episodes: int, share: Path) -> list
         settings = training_settings((workload,), (None,), seed=seed)
     generations = GENERATIONS // 2  # so that it takes about as long as a network
 
-    def done(state: Any) -> None:
-        _write_share(share, state.generation / generations)
+    ended = 0
 
-    with TemporaryDirectory() as folder:
+    def done(progress: Any) -> None:
+        nonlocal ended
+        ended = progress.generation
+
+    with TemporaryDirectory() as folder, reporting(shares, i) as watch:
+        watch(lambda: ended / generations)
         path = train(settings, Path(folder) / "run", generations=generations, done=done)
         policy = find_policy(f"agent:{path}")
     outcome = follow(BackfillVectorEnv(episodes, workload, split="test"), EVOLUTION, policy)

@@ -6,6 +6,7 @@ A missing number, None, is written as `MISSING`.
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,8 @@ from bfenv.core.durations import DAY, HOUR, MINUTE, SECOND, format_duration
 from bfenv.core.text import counted, printable
 
 MISSING = "–"
+# Names of the metrics that are durations
+IN_SECONDS = re.compile("(wait|response|makespan|_delay|_to_fcfs|_per_delayed_head)$")
 
 
 def duration(seconds: float | None) -> str:
@@ -51,6 +54,13 @@ def typical_duration(seconds: Iterable[float | None]) -> float:
     """Return the geometric mean of durations, for whose unit a table is readable; 0 of none."""
     logs = [math.log(value) for value in seconds if value and value > 0]
     return math.exp(sum(logs) / len(logs)) if logs else 0.0
+
+
+def metric(name: str, values: Iterable[float | None]) -> list[str]:
+    """Format the values of a metric, by its name as durations in one unit or as slowdowns."""
+    if IN_SECONDS.search(name):
+        return alike(values)[0]
+    return [slowdown(value) for value in values]
 
 
 def signed_durations(

@@ -37,7 +37,6 @@ SLOWDOWN = "mean_bounded_slowdown"
 YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
 METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
-IN_SECONDS = re.compile("(wait|response|makespan|_delay|_to_fcfs|_per_delayed_head)$")
 UNCOMPILED = "~"  # before a time
 UNCOMPILED_MEANING = (
     f"{UNCOMPILED} not all of its code was compiled yet; `bfenv warm` compiles bfenv's own code"
@@ -142,9 +141,7 @@ def _column(groups: Sequence[Sequence[Mapping[str, Any]]], metric: str) -> list[
     """Write the means of a metric over groups of runs; one is missing if a run lacks the number."""
     values: list[list[Any]] = [[row.get(metric) for row in group] for group in groups]
     means = [None if None in group else sum(group) / len(group) for group in values]
-    if IN_SECONDS.search(metric):
-        return fmt.alike(means)[0]
-    return [fmt.slowdown(mean) for mean in means]
+    return fmt.metric(metric, means)
 
 
 def _heading(metric: str) -> str:

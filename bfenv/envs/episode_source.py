@@ -120,11 +120,11 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
                 trace = source if target is None else with_load(source, target)
             else:
                 trace = load_workload(source, **({} if target is None else {"load": target}))
-            traces += _machines(trace)
+            traces += machines_of(trace)
     return traces
 
 
-def _machines(trace: Trace) -> list[Trace]:
+def machines_of(trace: Trace) -> list[Trace]:
     """Return the traces that episodes come from: one for each partition of a trace.
 
     Raises BfenvError if the trace has outages, some nodes are in several partitions, or jobs wait

@@ -208,7 +208,7 @@ def _write_users(
 
     Writes: queue, user_jobs.
     """
-    count_jobs(history, cluster, jobs, h.OF_USERS)
+    count_jobs(history, cluster, jobs, h.COUNTS_OF_USERS)
     for slot in range(len(slots)):
         for k in range(len(f.USER_QUANTITIES)):
             kind = f.USER_QUANTITIES[k]

@@ -1,6 +1,7 @@
 """What happened before an episode, and what a reference policy makes of its jobs."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 
 # How far behind the last arrival of an episode a policy is simulated at first. While jobs of the
-# episode wait, this is doubled; a policy other than EASY runs to the end after that many horizons.
+# episode wait, this is doubled; after that many horizons, the policy runs to the end.
 BEYOND, HORIZONS = 6 * HOUR, 10
 REQUESTED_START_POLICY = "conservative"  # in EASY's place where jobs have requested start times
 
@@ -79,40 +80,54 @@ class Reference:
         self._tau = tau  # seconds, of bounded slowdowns
         self._totals: dict[EpisodeWindow, ReferenceTotals] = {}
 
-    def totals(self, window: EpisodeWindow, run_easy: RunEasy, *machine: Any) -> ReferenceTotals:
-        """Return what it makes of the window's jobs; `machine` as of `easy_start_times`."""
+    def totals(
+        self,
+        window: EpisodeWindow,
+        run_easy: RunEasy,
+        cluster: Cluster,
+        jobs: Jobs,
+        truth: Truth,
+    ) -> ReferenceTotals:
+        """Return what it makes of the window's jobs; the other parameters as of `warm_up`.
+
+        EASY has nothing to remember, so it runs on the machine that is given.
+        """
         if window not in self._totals:
-            trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
+            trace, own = self._source.traces[window.k], slice(window.first, window.last)
             if trace.jobs.requested_start.any():
                 start = start_times(find_policy(REQUESTED_START_POLICY), trace, window)
             else:
-                start = easy_start_times(trace, window, run_easy, *machine)
-            wait = start - trace.jobs.submit[jobs]
-            slowdown = bounded_slowdown(wait, trace.runtime[jobs], self._tau)
+                warm_up(cluster, jobs, truth, trace, window, run_easy)
+                run = partial(run_easy, cluster, jobs, truth, ())
+                start = run_to_starts(run, cluster, trace, window)
+            wait = start - trace.jobs.submit[own]
+            slowdown = bounded_slowdown(wait, trace.runtime[own], self._tau)
             self._totals[window] = ReferenceTotals(float(slowdown.sum()), float(wait.max()))
         return self._totals[window]
 
 
-def easy_start_times(
-    trace: Trace,
-    window: EpisodeWindow,
-    run_easy: RunEasy,
-    cluster: Cluster,
-    jobs: Jobs,
-    truth: Truth,
+def run_to_starts(
+    run: Callable[[], None], cluster: Cluster, trace: Trace, window: EpisodeWindow
 ) -> np.ndarray:
-    """Return when EASY starts the jobs of a window, (n,) int64 seconds.
+    """Run a policy until the jobs of a window have started, and return when, (n,) int64 seconds.
 
-    It has nothing to remember, so it runs on the machine that is given, and only as far as needed.
-    No job of the trace has a requested start time. The other parameters are those of
-    `warm_up`.
+    A job that is left when nothing else can happen has -1.
+
+    * `run`: the policy's event loop, which ends at the horizon and goes on when called again.
+    * `cluster`: the warm machine.
     """
-    warm_up(cluster, jobs, truth, trace, window, run_easy)
-    start, ahead = cluster.start[window.first : window.last], BEYOND
-    while start.max() == FOREVER or start.min() < 0:
-        cluster.state[HORIZON] = trace.jobs.submit[window.last - 1] + ahead
-        run_easy(cluster, jobs, truth, ())
-        ahead *= 2
+    own = slice(window.first, window.last)
+    start, trial_start, trial_end, end = (
+        column[own]
+        for column in (cluster.start, cluster.trial_start, cluster.trial_end, cluster.end)
+    )
+    last_submit = int(trace.jobs.submit[window.last - 1])
+    for horizon in (*(last_submit + (BEYOND << k) for k in range(HORIZONS)), FOREVER):
+        cluster.state[HORIZON] = horizon
+        run()
+        on_trial = (trial_start == start) & (trial_end < 0) & (end < 0)  # it may start again
+        if not ((start < 0) | (start == FOREVER) | on_trial).any():
+            break
     return start
 
 
@@ -127,20 +142,10 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     """
     cluster, jobs, truth = new_cluster(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
-    own = slice(window.first, window.last)
-    start, trial_start, trial_end, end = (
-        column[own]
-        for column in (cluster.start, cluster.trial_start, cluster.trial_end, cluster.end)
-    )
     memory = new_memory(policy, jobs, trace.processors, seed)
-    last_submit = int(trace.jobs.submit[window.last - 1])
     try:
-        for horizon in (*(last_submit + (BEYOND << k) for k in range(HORIZONS)), FOREVER):
-            cluster.state[HORIZON] = horizon
-            _run(policy, cluster, jobs, truth, memory)
-            on_trial = (trial_start == start) & (trial_end < 0) & (end < 0)  # it may start again
-            if not ((start < 0) | (start == FOREVER) | on_trial).any():
-                break
+        run = partial(_run, policy, cluster, jobs, truth, memory)
+        start = run_to_starts(run, cluster, trace, window)
     except ValueError as error:
         raise_illegal_start(error, cluster, jobs, policy.name)
     lost = window.first + np.flatnonzero(start < 0)

@@ -76,7 +76,7 @@ class Program(NamedTuple):
     stack: np.ndarray  # (depth, CHUNK) float64
     wait: np.ndarray  # (CHUNK,) float64 seconds: the waits that a WAIT loads
     changes: np.ndarray  # (1,) bool: the value of a waiting job may change
-    counts: np.ndarray  # (3,) bool: which of `user_history.COUNTED` it uses
+    counts: np.ndarray  # (3,) bool: which of `user_history.COUNTABLE` it uses
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
     varies: np.ndarray  # (1,) bool: what is known of a job may change the value
@@ -131,7 +131,7 @@ def _parse(text: str, option: str) -> Program:
         np.empty((depth, CHUNK)),
         np.empty(CHUNK),
         changes=np.array([bool(loaded - FIXED)]),
-        counts=np.array([counted in loaded for counted in h.COUNTED]),
+        counts=np.array([counted in loaded for counted in h.COUNTABLE]),
         learns=np.array([bool(loaded & LEARNT)]),
         by_age=np.array([goes in (FALLS, STAYS) and not loaded & {h.SUBMIT, h.RANDOM}]),
         varies=np.array([bool(loaded & (LEARNT | {h.TRIED}))]),
@@ -231,9 +231,9 @@ def counts_version(program, history, jobs, job):
     """Return a number >= 0 that changes when the counts of a job's user change."""
     user, number = jobs.user[job], 0
     if user >= 0:
-        if program.counts[0]:
+        if program.counts[h.COUNT_QUEUED]:
             number = history.queued[user]
-        if program.counts[1]:
+        if program.counts[h.COUNT_RUNNING]:
             number += history.running[user] << 32
     return number
 

@@ -99,9 +99,10 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
     BACKLOG,
     RANDOM,
 ) = range(len(NAMES))
-COUNTED = (USER_QUEUED, USER_RUNNING, BACKLOG)
-OF_USERS = np.array([True, True, False])  # of COUNTED
-ALL_COUNTED = np.ones(3, dtype=np.bool_)
+COUNTABLE = (USER_QUEUED, USER_RUNNING, BACKLOG)  # what `count_jobs` counts if it is asked to
+COUNT_QUEUED, COUNT_RUNNING, COUNT_BACKLOG = range(len(COUNTABLE))
+COUNTS_OF_USERS = np.array([True, True, False])
+ALL_COUNTS = np.ones(len(COUNTABLE), dtype=np.bool_)
 
 # Kinds of groups: jobs of one user and estimate; of one user and size; of one user, estimate, size
 # and priority
@@ -221,27 +222,27 @@ def _moved(mean, value, count):
 
 @kernel
 def count_jobs(history, cluster, jobs, counts):
-    """Count what `free`, `fits` and the quantities of COUNTED are until the next call.
+    """Count what `free`, `fits` and the quantities of COUNTABLE are until the next call.
 
     Args:
-        counts (np.ndarray): (3,) bool, which of COUNTED are asked for. Waiting and running jobs are
-            counted of each user that has a waiting job.
+        counts (np.ndarray): (3,) bool, which of COUNTABLE are asked for. Waiting and running jobs
+            are counted of each user that has a waiting job.
     """
     history.free[0] = free(cluster)
-    if counts[2]:
+    if counts[COUNT_BACKLOG]:
         work = 0.0
         for job in waiting(cluster):
             if cluster.start[job] < 0:
                 work += float(jobs.size[job]) * jobs.estimate[job]
         history.backlog[0] = work / cluster.state[PROCESSORS]
-    if counts[0]:
+    if counts[COUNT_QUEUED]:
         for job in waiting(cluster):
             if jobs.user[job] >= 0:
                 history.queued[jobs.user[job]] = 0
         for job in waiting(cluster):
             if jobs.user[job] >= 0 and cluster.start[job] < 0:
                 history.queued[jobs.user[job]] += 1
-    if counts[1]:
+    if counts[COUNT_RUNNING]:
         for job in waiting(cluster):
             if jobs.user[job] >= 0:
                 history.running[jobs.user[job]] = 0

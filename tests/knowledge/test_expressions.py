@@ -16,7 +16,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.knowledge.expressions import FUNCTIONS
 from bfenv.knowledge.user_history import (
-    ALL_COUNTED,
+    ALL_COUNTS,
+    COUNT_QUEUED,
     NAMES,
     count_jobs,
     learn_jobs,
@@ -44,7 +45,7 @@ def machine():
     assert advance(cluster, jobs, truth)
     history = new_user_history(jobs)
     learn_jobs(history, cluster, jobs, finished(cluster))
-    count_jobs(history, cluster, jobs, ALL_COUNTED)
+    count_jobs(history, cluster, jobs, ALL_COUNTS)
     return cluster, jobs, history
 
 
@@ -164,7 +165,7 @@ def test_what_changes_is_known():
     assert ep.parse_expression("estimate + wait").changes[0]
     assert ep.parse_expression("user_queued").counts.tolist() == [True, False, False]
     assert ep.parse_expression("backlog").counts.tolist() == [False, False, True]
-    assert not ep.parse_expression("user_ended").counts[0]
+    assert not ep.parse_expression("user_ended").counts[COUNT_QUEUED]
     assert ep.parse_expression("tried * estimate").varies[0]
     assert ep.parse_expression("likely_runtime").varies[0]
     assert not ep.parse_expression("wait * user_queued / estimate").varies[0]

@@ -15,7 +15,7 @@ from tests.oracles import user_history as oracle
 def known(cluster, jobs, history):
     """All quantities of all waiting jobs, (jobs, quantities)."""
     h.learn_jobs(history, cluster, jobs, finished(cluster))
-    h.count_jobs(history, cluster, jobs, h.ALL_COUNTED)
+    h.count_jobs(history, cluster, jobs, h.ALL_COUNTS)
     return np.array(
         [
             [h.quantity(history, cluster, jobs, job, which) for which in range(len(h.NAMES))]

@@ -239,7 +239,7 @@ def metric_column(leaderboard: Leaderboard, metric: str) -> Column:
         return sum(values) / len(values) if values and len(values) == line.rows else None
 
     heading = metric.replace("_", " ")
-    return Column(heading, heading, _each(lambda line: fmt.slowdown(mean(line))), mean)
+    return Column(heading, heading, lambda lines: fmt.metric(metric, map(mean, lines)), mean)
 
 
 def render_markdown(

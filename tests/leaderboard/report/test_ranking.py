@@ -195,6 +195,15 @@ def test_metric_of_failed_policy(rows, tmp_path):
     assert [name for name, text in texts.items() if text == MISSING] == ["los"]
 
 
+def test_metric_units(rows, tmp_path):
+    """The column of a metric has a unit if it is a duration."""
+    leaderboard = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    lines = ranked(leaderboard)
+    for name, has_unit in (("max_wait", True), ("mean_bounded_slowdown", False)):
+        texts = ranking.metric_column(leaderboard, name).texts(lines)
+        assert all(text.replace(",", "").replace(".", "").isdigit() != has_unit for text in texts)
+
+
 def test_several_versions(rows, tmp_path):
     """Rows made by several versions of bfenv are not compared without a note."""
     versions = f"{bfenv.__version__} (None)"

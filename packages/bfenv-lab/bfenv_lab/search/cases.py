@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.dependencies import dependencies_of
+from bfenv.baselines.registry import find_policy
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import Trace, check_no_outages
+from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
-from bfenv.core.partitions import is_partitioned
-from bfenv.envs.episode_source import EpisodeWindow
+from bfenv.core.policy import check_plans_for
+from bfenv.envs.episode_source import EpisodeWindow, machines_of
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, transformed
 
@@ -41,9 +41,18 @@ class Case(NamedTuple):
 
     def trace(self) -> Trace:
         """Load the jobs; those of the whole split if other jobs run, too."""
-        if self.warmup_jobs:
-            return _shaken(self.workload, self.split, self.load, self.shake_seconds, self.seed)
-        return _load(self)
+        first_job, job_count = (
+            (None, None) if self.warmup_jobs else (self.first_job, self.job_count)
+        )
+        return _load(
+            self.workload,
+            self.split,
+            self.load,
+            first_job,
+            job_count,
+            self.shake_seconds,
+            self.seed,
+        )
 
     def window(self) -> EpisodeWindow:
         """Return the jobs as a window of the split, which begins where EASY begins."""
@@ -69,25 +78,30 @@ class CaseSet(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _load(case: Case) -> Trace:
-    """Make the jobs of a case, each once; `load_workload` would give its seed to the workload."""
+def _load(
+    workload: str,
+    split: str,
+    load: float | None,
+    first_job: int | None,
+    job_count: int | None,
+    shake_seconds: int,
+    seed: int,
+) -> Trace:
+    """Make jobs, each once; `load_workload` would give the seed to the workload.
+
+    The whole split is scaled, so that its slices differ in load as the episodes of a trace do.
+    """
     return transformed(
-        _scaled(case.workload, case.split, case.load),
-        first_job=case.first_job,
-        job_count=case.job_count,
-        shake_seconds=case.shake_seconds,
-        seed=case.seed,
+        _scaled(workload, split, load),
+        first_job=first_job,
+        job_count=job_count,
+        shake_seconds=shake_seconds,
+        seed=seed,
     )
 
 
 @lru_cache(maxsize=64)
-def _shaken(workload: str, split: str, load: float | None, shake_seconds: int, seed: int) -> Trace:
-    return transformed(_scaled(workload, split, load), shake_seconds=shake_seconds, seed=seed)
-
-
-@lru_cache(maxsize=64)
 def _scaled(workload: str, split: str, load: float | None) -> Trace:
-    """Scale a whole split, so that its slices differ in load as the episodes of a trace do."""
     return transformed(load_workload(workload), split=split, load=load)
 
 
@@ -155,15 +169,9 @@ def make_cases(
 
 def _check_episodes(trace: Trace) -> None:
     """Check that slices of a trace can be simulated like episodes; BfenvError if not."""
-    check_no_outages(trace)
-    special = {
-        "partitions": is_partitioned(trace),
-        "jobs that wait for others": dependencies_of(trace) is not None,
-        "requested start times": trace.jobs.requested_start.any(),
-    }
-    for name, is_there in special.items():
-        if is_there:
-            raise BfenvError(f"{trace.name} has {name}, which slices with a warm-up do not follow")
+    if len(machines_of(trace)) > 1:
+        raise BfenvError(f"{trace.name} has partitions, which slices with a warm-up do not follow")
+    check_plans_for(find_policy("easy"), trace)
 
 
 def _copies(

@@ -119,7 +119,7 @@ def test_episodes() -> None:
 def test_not_like_episodes() -> None:
     """Jobs that an episode cannot have are refused by name, unless slices run alone."""
     workload = f"{MODEL},requested_start_share=0.3"
-    with pytest.raises(BfenvError, match="has requested start times, which slices"):
+    with pytest.raises(BfenvError, match="easy does not plan for requested start times"):
         make_cases((workload,), (None,), warmup_jobs=20)
     assert make_cases((workload,), (None,)).final
 

@@ -45,7 +45,7 @@ from bfenv.core.text import counted, one_line
 from bfenv.knowledge.expression_program import score_jobs
 from bfenv.knowledge.priorities import rank
 from bfenv.knowledge.runtime_sampler import ended_jobs
-from bfenv.knowledge.user_history import ALL_COUNTED, count_jobs, learn_jobs, note_age_limit
+from bfenv.knowledge.user_history import ALL_COUNTS, count_jobs, learn_jobs, note_age_limit
 from bfenv_site.defaults import NODE_FORMAT, QUEUE_FORMAT
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.live_queue import DEFAULT_LIMIT
@@ -300,7 +300,7 @@ class LiveQueue:
         self.most_work[name] = int(guard.state[LARGEST_WORK])
         ranking.age_limit[0] = limit
         note_age_limit(history, limit)
-        count_jobs(history, cluster, jobs, ALL_COUNTED)
+        count_jobs(history, cluster, jobs, ALL_COUNTS)
         if memory.uses_expression[0]:
             program, columns = memory.queue.program, memory.queue.columns
             line = waiting(cluster)
