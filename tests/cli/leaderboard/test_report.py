@@ -95,7 +95,7 @@ def test_bad_options(run, board, tmp_path, monkeypatch, arguments, value):
 
 @pytest.mark.together
 def test_metric(run, board, tmp_path):
-    """A column has the mean over runs of any metric of the rows, with its unit, on the page, too."""
+    """A column has the mean over runs of any metric of the rows, on the page, too."""
     page = tmp_path / "page.html"
     command = ("leaderboard", "report", board, "-f", "markdown", "--html", page)
     out = run(*command, "--metric", "max_wait")[1]

@@ -30,7 +30,7 @@ from bfenv.core.cluster import NEXT_JOB, free, now, shadow, start, waiting
 from bfenv.core.competitor import BoundPolicy
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
-from bfenv.core.jobs import Jobs, Trace, check_no_outages
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.knowledge.priorities import find_order, formula, sort_by_merging
@@ -343,8 +343,12 @@ def inputs(trace: Trace, requested: np.ndarray) -> np.ndarray:
 
 
 def policy_for(trace: Trace, *, name: str, **options: Any) -> Policy:
-    """Return the policy for a trace: only its records have all that the simulator looks at."""
-    check_no_outages(trace)
+    """Return the policy for a trace: only its records have all that the simulator looks at.
+
+    Raises PolicyError if the trace has outages.
+    """
+    if trace.outages:
+        raise PolicyError(f"{trace.name} has outages, which {name} does not follow")
     kernels = (decide_easy, run_easy) if options["backfill"] == "easy" else (decide, run)
     return Policy(name, *kernels, partial(new_memory, trace=trace, **options), stateful=True)
 
