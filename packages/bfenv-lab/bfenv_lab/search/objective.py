@@ -70,7 +70,7 @@ def combine(
     if objective == "penalized":
         by_workload: dict[str, list[float]] = {}
         for case, penalty in zip(cases, penalties, strict=True):
-            by_workload.setdefault(_without_seed(case.workload), []).append(penalty)
+            by_workload.setdefault(without_seed(case.workload), []).append(penalty)
         means = [math.fsum(values) / len(values) for values in by_workload.values()]
         value = (math.fsum(means) / len(means) + max(means)) / 2
     return Score(
@@ -82,7 +82,8 @@ def combine(
 
 
 @lru_cache(maxsize=1024)
-def _without_seed(workload: str) -> str:
+def without_seed(workload: str) -> str:
+    """Return a name that all seeds of a model share."""
     name = parse_name(workload)
     options = sorted(f"{key}={value}" for key, value in name.options.items() if key != "seed")
     return ":".join([name.base, *options])

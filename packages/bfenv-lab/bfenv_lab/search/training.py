@@ -13,6 +13,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
 from bfenv.envs.settings import DEFAULTS, LOADS, MODEL, SEEDS
 from bfenv_lab.search.evolution import import_cma
+from bfenv_lab.search.objective import without_seed
 from bfenv_lab.search.search_run import JOURNAL, Progress, cases_of, result_card, run_search
 from bfenv_lab.search.search_settings import SearchSettings
 from bfenv_lab.search.template import read_template
@@ -115,7 +116,10 @@ def train(
             raise BfenvError(f"{folder} is neither empty nor a training: choose another folder")
     result = run_search(settings, folder, generations=generations, done=done, **workers)
     kind = f"a network of {settings.hidden} hidden units" if settings.hidden else "a formula"
-    description = f"{kind}, found by evolution on {counted(len(settings.workloads), 'workload')}"
+    different = len(set(map(without_seed, settings.workloads)))
+    description = f"{kind}, found by evolution on {counted(different, 'workload')}"
+    if different < len(settings.workloads):
+        description += f", {len(settings.workloads)} seeds in all"
     path = folder / "agent.json"
     write_card(path, result_card(path.stem, description, result))
     return path

@@ -61,6 +61,14 @@ def test_seeds():
     assert not set(TRAINING_SEEDS) & {*SEEDS["validation"], *SEEDS["test"]}
 
 
+def test_several_seeds(tmp_path):
+    """On the card, the seeds of a model are one workload."""
+    workloads = tuple(f"{WORKLOAD},seed={seed}" for seed in (1, 2))
+    settings = training_settings(**SMALL | {"workloads": workloads})
+    card = read_card(train(settings, tmp_path / "run", generations=1), POLICY)
+    assert card.what == "a formula, found by evolution on 1 workload, 2 seeds in all"
+
+
 @pytest.mark.parametrize("units", [0, 2])
 def test_resume(tmp_path, units):
     """Interrupted and continued, a training ends with the same files."""
