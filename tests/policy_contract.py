@@ -64,8 +64,11 @@ def write_golden(policies, folder):
         (folder / f"{policy.name}.txt").write_text(text(schedule))
 
 
-def test_its_golden_schedule_is_unchanged(policy, folder):
-    """It is possible, also that of the pickled policy with the same seed, if not with another."""
+def test_golden_schedule(policy, folder):
+    """The golden schedule of the policy is possible and unchanged.
+
+    The pickled policy makes the same one; with another seed, only a stochastic one differs.
+    """
     one = bfenv.simulate(workload(), policy, SEED).check()
     two = bfenv.simulate(workload(), pickle.loads(pickle.dumps(policy)), SEED)
     assert text(one) == text(two) == golden(policy, folder)
@@ -75,7 +78,8 @@ def test_its_golden_schedule_is_unchanged(policy, folder):
     assert (text(other) != text(one)) == policy.stochastic
 
 
-def test_it_is_described_and_found_by_its_name(policy):
+def test_found_by_name(policy):
+    """The policy is described, and found by its name."""
     assert bfenv.policies()[policy.name] is policy
     assert policy.summary and policy.source
     found = find_competitor(policy.name)
@@ -84,8 +88,11 @@ def test_it_is_described_and_found_by_its_name(policy):
 
 @given(trace=small_traces(), seed=st.integers(0, 3))
 @settings(max_examples=25)
-def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed):
-    """A trace whose jobs run for their whole estimates is scheduled alike until one should end."""
+def test_true_runtimes(policy, trace, seed):
+    """True runtimes of unfinished jobs change no decision.
+
+    A trace whose jobs run for their whole estimates is scheduled alike until one should end.
+    """
     jobs = trace.jobs
     full = bfenv.make_trace(
         jobs.submit,
@@ -123,13 +130,15 @@ def replay(policy, trace):
     return env.cluster.start
 
 
-def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
+def test_replay(policy):
+    """Replayed through the environment, the policy makes the same schedule."""
     acts(policy)
     trace = workload()[:60]
     assert np.array_equal(replay(policy, trace), bfenv.simulate(trace, policy, SEED).start)
 
 
-def test_it_copes_with_a_machine_that_is_already_busy(policy):
+def test_busy_machine(policy):
+    """The policy copes with a machine that is already busy."""
     acts(policy)
     env = BackfillEnv(workload(), window=200, episode_jobs=30, warmup_jobs=60, **PLAIN)
     agent = PolicyAgent(policy, env, SEED)
@@ -140,8 +149,8 @@ def test_it_copes_with_a_machine_that_is_already_busy(policy):
     assert info["illegal_actions"] == info["forced_starts"] == 0
 
 
-def test_jobs_to_come_are_unknown(policy, folder):
-    """To its memory and to each pass; and called from Python, it makes the same schedule."""
+def test_unknown_jobs(policy, folder):
+    """Jobs to come are unknown to memory and passes; from Python, the schedule is the same."""
     trace = workload()
     nothing = unknown_jobs(trace.requests, trace.processors)[:, -1]
 
@@ -160,7 +169,7 @@ def test_jobs_to_come_are_unknown(policy, folder):
     assert text(bfenv.simulate(trace, watched, SEED)) == golden(policy, folder)
 
 
-def test_its_memory_is_its_own(policy):
+def test_own_memory(policy):
     """Two runs share no array, and the trace is unchanged."""
     trace = workload()
     before = trace.hash

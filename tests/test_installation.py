@@ -70,7 +70,7 @@ def foreign(folder: Path) -> Path:
 CHECKOUT = [ROOT / "bfenv/__init__.py", ROOT / "baselines/__init__.py", ROOT / "agents/__init__.py"]
 
 
-def test_beside_own_folders_of_these_names(tmp_path):
+def test_own_folders(tmp_path):
     """A script beside a user's own `agents/` and `baselines/` works."""
     assert run(foreign(tmp_path)) == CHECKOUT
 
@@ -111,7 +111,7 @@ def test_no_second_copies(module):
     assert f"No module named 'bfenv.{module}'" in done.stderr
 
 
-def test_the_wheel_has_one_top_level_name(tmp_path):
+def test_files_of_wheel(tmp_path):
     """The wheel installs `bfenv`, with every file of the three folders, and nothing else."""
     source = tmp_path / "source"  # building leaves files behind
     source.mkdir()

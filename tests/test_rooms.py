@@ -51,7 +51,7 @@ def files():
         ("bfenv_lab/search/trees.py", "bfenv_lab.cli", "bfenv_lab.search is not allowed to import"),
     ],
 )
-def test_an_upward_import_is_found(installed, tmp_path, file, module, message):
+def test_upward_import(installed, tmp_path, file, module, message):
     """The check of imports, which `make lint` runs on the code as it is, can fail."""
     for package in ("bfenv_site", "bfenv_judge", "bfenv_lab"):
         pytest.importorskip(package)
@@ -121,7 +121,7 @@ def _graph(installed: Path):
     return graph
 
 
-def test_no_room_is_a_hall():
+def test_largest_room():
     """The largest room holds at most 15 % of the lines of all distributions."""
     lines = {
         name: sum(len(file.read_text().splitlines()) for file in room.rglob("*.py"))
@@ -143,7 +143,7 @@ def test_every_package_is_shipped():
     assert sorted(listed) == sorted(there)
 
 
-def test_a_room_exports_its_names():
+def test_public_names():
     """Every room has what it says is public, if no other has been imported."""
     program = (
         "import importlib, sys, warnings\n"
@@ -161,7 +161,7 @@ def test_a_room_exports_its_names():
     assert (done.returncode, done.stdout.split()) == (0, sorted(ROOMS)), done.stderr
 
 
-def test_own_modules_are_imported_from_bfenv():
+def test_top_level_names():
     """Nothing imports `baselines` or `agents` as top-level modules, which may be a user's own."""
     folders = (*BESIDE, ROOT / "tests")
     for file in [*files(), *(file for folder in folders for file in folder.rglob("*.py"))]:
@@ -184,7 +184,7 @@ def test_tests_import_no_tests():
 
 
 @pytest.mark.parametrize("folder", [*sorted(ROOMS), *(one.name for one in BESIDE), "tests"])
-def test_every_file_says_what_it_holds(folder):
+def test_first_lines(folder):
     """The first line of every file is a docstring."""
     for file in ROOMS.get(folder, ROOT / folder).rglob("*.py"):
         text = file.read_text()

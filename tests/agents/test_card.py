@@ -66,7 +66,7 @@ def test_shipped(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_names(POLICY))
-def test_no_test_job_in_training(name: str) -> None:
+def test_trained_ranges(name: str) -> None:
     """No range trained on reaches into a test split or a window, nor is a suite's trace in it."""
     card = read_card(name)
     frozen = {trace.hash for trace in suite_contents().values()}
@@ -147,7 +147,7 @@ def test_wrong_card(tmp_path: Path, change: dict[str, object], message: str) -> 
         "no-such-policy",
     ],
 )
-def test_a_card_runs_no_code(
+def test_no_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], policy: str
 ) -> None:
     """A card names only policies of bfenv: the module that another one names is not imported."""
@@ -196,7 +196,7 @@ def hostile_card(folder: Path, kind: str) -> Path:
 
 @pytest.mark.parametrize("kind", ["network", "policy"])
 @pytest.mark.parametrize("format", [*Format])
-def test_texts_of_a_card_steer_no_terminal(
+def test_control_characters(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str, format: str
 ) -> None:
     """Control characters of a card are not printed, in any format."""

@@ -90,7 +90,7 @@ MODEL = "lublin:procs=64,jobs=400,seed=1"
         ("split=test,shake_seconds=9000", "all"),  # in another order: which they are is not known
     ],
 )
-def test_searched_part_of_a_model(options, seen):
+def test_searched_part(options, seen):
     """Of a generated workload, only the training and validation jobs of a search are seen."""
     (span,) = sj.searched_spans((MODEL,), "train")
     last, _ = split_range(TRACE, "test")

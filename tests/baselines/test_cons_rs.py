@@ -27,12 +27,14 @@ def blocked():
     return make(2, (0, 2, 10, 4), (1, 2, 6, 6), (1, 1, 2, 2), (1, 2, 1, 1))
 
 
-def test_without_early_completions_there_is_no_search():
+def test_no_early_completions():
+    """Without early completions there is no search, and starts are conservative."""
     trace = make(2, (0, 2, 4, 4), (1, 2, 6, 6), (1, 1, 2, 2), (1, 2, 1, 1))
     assert starts(CONS_RS, trace) == starts(CONSERVATIVE, trace) == [0, 4, 10, 12]
 
 
-def test_a_job_that_comes_later_than_promised_shows_in_the_records():
+def test_broken_promise():
+    """A job that starts later than promised shows in the records."""
     #  P
     #  1 |00223111111      job 1 was promised second 3
     trace = make(1, (0, 1, 3, 2), (1, 1, 6, 6), (1, 1, 2, 2), (1, 1, 1, 1))
@@ -44,7 +46,7 @@ def test_a_job_that_comes_later_than_promised_shows_in_the_records():
 @pytest.mark.parametrize("event_order", EVENT_ORDERS)
 @given(st.data(), st.sampled_from((1, 3, 10)), st.integers(0, 99))
 @settings(max_examples=200)
-def test_it_equals_its_naive_version(event_order, data, iterations, seed):
+def test_naive_version(event_order, data, iterations, seed):
     """In both event orders, starts are those of the independent slow version."""
     trace = data.draw(small_traces(jobs=10, requested_starts=event_order == "standard"))
     policy, jobs = cons_rs(iterations), rows(trace)
@@ -99,7 +101,8 @@ def test_options_out_of_range(options, message):
 
 @given(small_traces(jobs=10, requested_starts=True), st.integers(0, 9))
 @settings(max_examples=50)
-def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
+def test_search_result(trace, seed):
+    """No search leaves a plan worse than it found it."""
     cluster, jobs, truth = new_cluster(trace)
     memory = CONS_RS.memory(jobs, trace.processors, np.random.default_rng(seed))
     while advance(cluster, jobs, truth):
@@ -116,7 +119,7 @@ def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
 @pytest.mark.compiled
 @given(overloaded(), st.integers(0, 99))
 @example(many_at_once(), 0)
-def test_jobs_that_are_passed_over_could_not_have_moved(trace, seed):
+def test_noted_openings(trace, seed):
     """To note openings from the first waiting job on, or never, gives the same schedule."""
 
     def starts_noting_from(waiting):
@@ -131,12 +134,16 @@ def test_jobs_that_are_passed_over_could_not_have_moved(trace, seed):
 
 
 @given(small_traces(requested_starts=True))
-def test_without_iterations_it_is_conservative_backfilling(trace):
+def test_no_iterations(trace):
+    """Without iterations the policy is conservative backfilling."""
     assert starts(cons_rs(0), trace) == starts(CONSERVATIVE, trace)
 
 
-def test_a_search_ends_with_its_moves_or_its_time(monkeypatch):
-    """Whichever comes first. Each reading of the clock, one for five moves, takes a millisecond."""
+def test_end_of_a_search(monkeypatch):
+    """A search ends with its moves or its time, whichever comes first.
+
+    Each reading of the clock, one for five moves, takes a millisecond.
+    """
 
     def readings(iterations, limit):
         clock = SimpleNamespace(perf_counter=(second / 1000 for second in count()).__next__)
@@ -150,8 +157,11 @@ def test_a_search_ends_with_its_moves_or_its_time(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln"])
-def test_on_logs_it_waits_less_than_conservative_and_easy_as_published(name):
-    """Klusacek and Rudova 2011 find so on six other logs."""
+def test_logs(name):
+    """On logs, jobs wait less than under conservative backfilling and EASY, as published.
+
+    Klusacek and Rudova 2011 find so on six other logs.
+    """
     trace = log(name)
     wait = bfenv.simulate(trace, CONS_RS).check().wait.mean()
     assert wait < 0.95 * bfenv.simulate(trace, CONSERVATIVE).wait.mean()

@@ -40,7 +40,8 @@ REPLANNED = (
 # Hand-solved ----------------------------------------------------------------------------------
 
 
-def test_no_reservation_is_delayed_where_easy_delays_all_but_the_heads():
+def test_every_reservation():
+    """No reservation is delayed, where EASY protects only that of the head."""
     #  P        conservative          EASY
     #  3 |       22            | 3333333322      job 3 has a processor beside the head, job 1,
     #  2 |000011122            |0000111  22      but would put off job 2: conservative
@@ -55,15 +56,19 @@ def early_end():
     return make(2, (0, 2, 10, 4), (1, 1, 5, 5), (1, 2, 3, 3), (1, 1, 4, 4))
 
 
-def test_a_steady_stream_of_short_jobs_starves_a_long_one_unless_delay_counts():
-    """The bound of section 8: (3 - 2) / (0.05 x 2 x 3), 3.3 s; then no new job gets ahead."""
+def test_starvation():
+    """A steady stream of short jobs starves a long one, unless delay counts.
+
+    The bound of section 8: (3 - 2) / (0.05 x 2 x 3), 3.3 s; then no new job gets ahead.
+    """
     stream = [(second, 1, 2, 2) for second in range(1, 40)]
     trace = make(1, (0, 1, 2, 2), (0, 1, 3, 3), *stream)
     assert starts(replan.CONSERVATIVE_REPLAN_SJF, trace)[1] == 2 * 40
     assert starts(cons.conservative("aged-sjf", guarantees=False, weight=0.05), trace)[1] == 2 * 4
 
 
-def test_the_guarantee_is_the_first_reservation_of_those_that_must_wait():
+def test_guarantees():
+    """The guarantee is the first reservation of a job that must wait, and -1 for others."""
     schedule = bfenv.simulate(early_end(), cons.CONSERVATIVE)
     assert schedule.records["guarantee"].tolist() == [-1, 10, 15, 10]
 
@@ -108,8 +113,11 @@ def policy_of(order, guarantees):
 @pytest.mark.parametrize("event_order", EVENT_ORDERS)
 @given(st.data(), st.sampled_from(ORDERS), st.integers(0, 99))
 @settings(max_examples=200)
-def test_with_guarantees_it_equals_its_naive_version(event_order, data, order, seed):
-    """pyss knows no requested starts, so there is no saying in which order they would come up."""
+def test_naive_with_guarantees(event_order, data, order, seed):
+    """With guarantees, starts and guarantees are those of the naive version.
+
+    pyss knows no requested starts, so there is no saying in which order they would come up.
+    """
     trace = data.draw(small_traces(requested_starts=event_order == "standard"))
     policy, jobs = policy_of(order, True), rows(trace)
     result = bfenv.simulate(trace, policy, seed, event_order=event_order).check()
@@ -120,8 +128,11 @@ def test_with_guarantees_it_equals_its_naive_version(event_order, data, order, s
 @pytest.mark.parametrize("event_order", EVENT_ORDERS)
 @given(st.data(), st.sampled_from(ORDERS), st.integers(0, 99))
 @settings(max_examples=250)
-def test_without_guarantees_it_equals_its_naive_version(event_order, data, order, seed):
-    """The naive version plans in every second, but for random orders; bfenv at events only."""
+def test_naive_replanning(event_order, data, order, seed):
+    """Without guarantees, starts are those of the naive version.
+
+    The naive version plans in every second, but for random orders; bfenv at events only.
+    """
     idle = "random" not in order
     trace = data.draw(small_traces(requested_starts=idle and event_order == "standard"))
     policy, jobs = policy_of(order, False), rows(trace)
@@ -146,7 +157,7 @@ def remembering_from(policy, waiting):
 @given(overloaded(), st.integers(0, 99))
 @example(many_at_once(), 0)
 @settings(max_examples=50)
-def test_jobs_are_placed_where_a_search_from_now_finds_room(policy, trace, seed):
+def test_remembered_openings(policy, trace, seed):
     """To remember how early jobs may fit, or never to, gives the same schedule."""
     fast, slow = (remembering_from(policy, waiting) for waiting in (0, len(trace) + 1))
     assert starts(fast, trace, seed=seed) == starts(slow, trace, seed=seed)
@@ -158,7 +169,8 @@ def test_jobs_are_placed_where_a_search_from_now_finds_room(policy, trace, seed)
 @pytest.mark.parametrize("policy", GUARANTEED, ids=lambda policy: policy.name)
 @given(trace=small_traces(requested_starts=True), seed=st.integers(0, 3))
 @settings(max_examples=50)
-def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace, seed):
+def test_promised_starts(policy, trace, seed):
+    """A reservation never moves later, and its job starts by it."""
     for event_order in EVENT_ORDERS:
         cluster, jobs, truth = new_cluster(trace, event_order=event_order)
         memory = policy.memory(jobs, trace.processors, np.random.default_rng(seed))
@@ -174,7 +186,8 @@ def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace,
 
 
 @given(small_traces(requested_starts=True))
-def test_the_plan_holds_no_step_where_nothing_changes(trace):
+def test_plan_steps(trace):
+    """The plan begins now, and holds no step at which nothing changes."""
     cluster, jobs, truth = new_cluster(trace)
     memory = cons.CONSERVATIVE.memory(jobs, trace.processors, np.random.default_rng(0))
     profile = memory.reservations.profile
@@ -192,15 +205,21 @@ def exact(trace):
 
 
 @given(small_traces(), st.integers(0, 9))
-def test_with_exact_estimates_the_order_makes_no_difference(trace, seed):
-    """The first rows of Zotkin, Keleher and Perkovic 2000, Table 9."""
+def test_exact_estimates(trace, seed):
+    """With exact estimates and guarantees, the order makes no difference.
+
+    The first rows of Zotkin, Keleher and Perkovic 2000, Table 9.
+    """
     schedules = [starts(policy, exact(trace), seed=seed) for policy in GUARANTEED]
     assert schedules[1:] == schedules[:1] * 3
 
 
 @given(small_traces(processors=1), st.integers(0, 9))
-def test_an_aged_order_lets_no_new_job_ahead_after_the_delay_of_section_8(trace, seed):
-    """On one processor there are no holes in the schedule that a new job could be put into."""
+def test_aged_orders(trace, seed):
+    """An aged order lets no new job ahead after the delay of section 8.
+
+    On one processor there are no holes in the schedule that a new job could be put into.
+    """
     weight, submit, estimate = 0.1, trace.jobs.submit, trace.jobs.estimate
     shortest = estimate.min()
     bound = {
@@ -215,7 +234,8 @@ def test_an_aged_order_lets_no_new_job_ahead_after_the_delay_of_section_8(trace,
 
 
 @given(small_traces())
-def test_the_weight_leads_from_sorting_by_length_to_order_of_arrival(trace):
+def test_weight(trace):
+    """The weight of delay leads from sorting by length, at 0, to the order of arrival."""
     assume(len(set(trace.jobs.submit.tolist())) == len(trace))
     for weight, limit in ((0, replan.CONSERVATIVE_REPLAN_SJF), (10, replan.CONSERVATIVE_REPLAN)):
         policy = cons.conservative("aged-sjf", guarantees=False, weight=weight)
@@ -226,8 +246,11 @@ def test_the_weight_leads_from_sorting_by_length_to_order_of_arrival(trace):
 
 
 @given(small_traces(requested_starts=True), st.integers(1, 9))
-def test_it_takes_over_a_machine_at_any_moment(trace, passes):
-    """Up to then, jobs start first come, first served."""
+def test_takeover(trace, passes):
+    """Every version can take over a machine at any moment.
+
+    Up to then, jobs start first come, first served.
+    """
     for policy in (*GUARANTEED, *REPLANNED):
 
         def late(cluster, jobs, memory, policy=policy):
@@ -244,7 +267,8 @@ def test_it_takes_over_a_machine_at_any_moment(trace, passes):
         bfenv.simulate(trace, other).check()
 
 
-def test_a_plan_that_was_not_followed_is_made_anew():
+def test_plan_not_followed():
+    """A plan that was not followed is made anew, and guarantees once given are kept."""
     #  P
     #  1 |0000   112223      at 4 nobody starts job 1, at 7 it is too late for its reservation
     trace = make(1, (0, 1, 4, 4), (1, 1, 2, 2), (1, 1, 3, 3), (7, 1, 1, 1))
@@ -261,8 +285,11 @@ def test_a_plan_that_was_not_followed_is_made_anew():
 # Real logs ------------------------------------------------------------------------------------
 
 
-def test_the_published_schedule_of_kth_is_reproduced():
-    """Gaussier, Glesser, Reis and Trystram, SC'15, whose schedules come from pyss."""
+def test_kth():
+    """The mean wait and slowdown of the published schedule of KTH are reproduced.
+
+    Gaussier, Glesser, Reis and Trystram, SC'15, whose schedules come from pyss.
+    """
     result = bfenv.simulate(log("KTH-SP2-1996-2"), cons.CONSERVATIVE, event_order="pyss").check()
     metrics = bfenv.metrics(result)
     assert round(metrics["mean_wait"], 2) == 7310.55
@@ -278,8 +305,11 @@ def test_the_published_schedule_of_kth_is_reproduced():
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
-def test_sorted_and_random_plans_come_near_the_published_figures_for_ctc(policy, slowdown, delay):
-    """Zotkin, Keleher and Perkovic 2000, Tables 10 and 11; their log has 2 % more jobs."""
+def test_ctc(policy, slowdown, delay):
+    """Sorted and random plans come within 5 % of the published figures for CTC.
+
+    Zotkin, Keleher and Perkovic 2000, Tables 10 and 11; their log has 2 % more jobs.
+    """
     jobs, runtime = (trace := log("CTC-SP2-1996-3.1-cln")).jobs, trace.runtime
     trace = bfenv.make_trace(jobs.submit, jobs.size, runtime, 430, estimate=jobs.estimate)
     wait = bfenv.simulate(trace, policy).check().wait

@@ -13,8 +13,11 @@ from tests.conftest import as_naive, log, small_traces
 from tests.oracles import machine as naive
 
 
-def test_the_schedule_of_the_thesis_in_table_1_1_is_that_of_fcfs():
-    """Shmueli 2003, Figures 1.1 and 1.2: jobs of size 3 2 4 3 for 2 4 2 2 s on 5 processors."""
+def test_thesis_schedule():
+    """The schedule of the thesis in Table 1.1 is that of FCFS.
+
+    Shmueli 2003, Figures 1.1 and 1.2: jobs of size 3 2 4 3 for 2 4 2 2 s on 5 processors.
+    """
     #  P
     #  5 |11  3344
     #  4 |11  3344
@@ -31,14 +34,16 @@ def test_the_schedule_of_the_thesis_in_table_1_1_is_that_of_fcfs():
     assert metrics["utilization"] == 0.70
 
 
-def test_shadow_time_and_extra_nodes_of_the_theses_figures_3_2_and_3_4():
+def test_thesis_shadow():
+    """Shadow time and extra nodes are those of the thesis in Figures 3.2 and 3.4."""
     cluster, trace = thesis_machine()
     assert waiting(cluster).tolist() == [1, 2, 3, 4, 5]
     assert tuple(shadow(cluster, trace.jobs, 1)) == (28, 3)
 
 
 @given(small_traces())
-def test_fcfs_and_easy_equal_their_naive_versions(trace):
+def test_naive_versions(trace):
+    """FCFS and EASY equal their naive versions."""
     for policy in ("fcfs", "easy"):
         for order in ("standard", "pyss"):
             result = bfenv.simulate(trace, policy, event_order=order)
@@ -50,8 +55,11 @@ def test_fcfs_and_easy_equal_their_naive_versions(trace):
     ("policy", "mean_wait", "mean_bounded_slowdown"),
     [("fcfs", 353776, 6814.97), ("easy", 6836.87, 92.5765)],
 )
-def test_published_schedules_of_kth_are_reproduced(policy, mean_wait, mean_bounded_slowdown):
-    """Gaussier, Glesser, Reis and Trystram, SC'15, whose schedules come from pyss."""
+def test_published_schedules(policy, mean_wait, mean_bounded_slowdown):
+    """The published schedules of KTH are reproduced.
+
+    Gaussier, Glesser, Reis and Trystram, SC'15, whose schedules come from pyss.
+    """
     result = bfenv.simulate(log("KTH-SP2-1996-2"), policy, event_order="pyss").check()
     metrics = bfenv.metrics(result)
     digits = 0 if policy == "fcfs" else 2

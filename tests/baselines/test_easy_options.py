@@ -70,10 +70,8 @@ def requests(trace):
     sorts=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_all_options_equal_the_slow_version(
-    trace, order, guard, scale, belief, trial, reservations, runs_on, sorts
-):
-    """Any combination makes the schedule of plain Python, whether or not the queue is sorted."""
+def test_all_options(trace, order, guard, scale, belief, trial, reservations, runs_on, sorts):
+    """Any options make the schedule of plain Python, whether or not the queue is sorted."""
     trace = stretched(trace, HOUR)
     policy = easy(
         order,
@@ -107,7 +105,7 @@ def test_all_options_equal_the_slow_version(
     trial=st.sampled_from([0, HOUR]),
 )
 @settings(max_examples=150, deadline=None)
-def test_limits_equal_the_slow_version(trace, scale, trial):
+def test_limits_of_guard(trace, scale, trial):
     """In each pass, the limit of the guard is that of plain Python."""
     trace, limits = stretched(trace, HOUR), []
     policy = easy("lcfs", guard=1.0, guard_scale=scale, trial=trial, trial_above=HOUR)
@@ -171,7 +169,7 @@ def test_selection_changes_nothing(crowd, order, options):
     assert selected.start.tolist() == queued.start.tolist()
 
 
-def test_guard_learns_from_jobs_alone():
+def test_guard_and_outages():
     """An outage is no job that ran for its whole estimate: the accuracy of all stays at one half.
 
     So job 2 is past the limit at 24 h: at twice the estimates' accuracy EASY would wait for longer.
@@ -237,8 +235,8 @@ def test_wrong_calls(crowd):
         run_orders(crowd, ["sjf"], first=3, last=3)
 
 
-def test_jobs_that_are_not_restartable():
-    """Only the others have trials, in EASY of any order."""
+def test_restartable_jobs():
+    """Only the jobs that are restartable have trials, in EASY of any order."""
     trace = bfenv.make_trace(
         [0, 0, 0], [4, 4, 4], [10, 2, 1], 4, estimate=[10, 10, 10], restartable=[1, 0, 1]
     )

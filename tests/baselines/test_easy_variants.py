@@ -130,7 +130,8 @@ both_event_orders = pytest.mark.parametrize("event_order", ["standard", "pyss"])
 @both_event_orders
 @settings(max_examples=300)
 @given(trace=crowded_traces(), chosen=options())
-def test_every_combination_of_options_equals_the_naive_version(trace, chosen, event_order):
+def test_any_options(trace, chosen, event_order):
+    """Every combination of options equals the naive version."""
     agree(trace, chosen, event_order)
 
 
@@ -157,16 +158,15 @@ def test_around_outages(trace, chosen):
 @both_event_orders
 @settings(max_examples=100)
 @given(trace=crowded_traces(), factor=st.sampled_from([1, 20, 60]))
-def test_easy_plus_plus_equals_the_naive_version_while_predictions_are_outlived(
-    trace, factor, event_order
-):
+def test_easy_plus_plus(trace, factor, event_order):
+    """EASY++ equals the naive version while predictions are outlived."""
     chosen = {**DEFAULTS, "backfill": "sjf", "predictor": "recent"}
     agree(stretched(trace, factor, user=np.minimum(trace.jobs.user, 0)), chosen, event_order)
 
 
 @settings(max_examples=30)
 @given(trace=crowded_traces())
-def test_random_numbers_beside_an_expression(trace):
+def test_random_numbers(trace):
     """A random order has its own numbers, also if the backfill is an expression's."""
     same(trace, easy("random", "estimate"), easy("random", "sjf"))
 
@@ -182,7 +182,8 @@ def same(trace, one, two, **options):
 
 @both_event_orders
 @given(trace=crowded_traces())
-def test_with_nothing_chosen_it_is_easy(trace, event_order):
+def test_no_options(trace, event_order):
+    """Without options, or with a lookahead past the queue and FCFS backfill, it is EASY."""
     same(trace, easy(), "easy", event_order=event_order)
     same(trace, easy(lookahead=100, backfill="fcfs"), "easy", event_order=event_order)
 
@@ -191,8 +192,11 @@ def test_with_nothing_chosen_it_is_easy(trace, event_order):
 @pytest.mark.parametrize("order", sorted(set(ORDERS) - {"random", "random-sjf", "aged-random"}))
 @settings(max_examples=40)
 @given(trace=crowded_traces())
-def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trace):
-    """Each pass is made twice from the same state, first without the backfilling."""
+def test_promised_start(order, backfill, trace):
+    """No backfill delays the promised start of the head.
+
+    Each pass is made twice from the same state, first without the backfilling.
+    """
     jobs = trace.jobs
     cluster, jobs, truth = new_cluster(trace)
     strict, full = queue(order), easy(order, backfill)
@@ -226,14 +230,17 @@ def clairvoyant(trace):
     return bfenv.Trace(jobs, trace.runtime, trace.processors)
 
 
-def test_easy_sjbf_on_kth_is_that_of_pyss():
-    """Gaussier, Glesser, Reis and Trystram 2015."""
+def test_sjbf_of_pyss():
+    """EASY-SJBF on KTH is that of pyss (Gaussier, Glesser, Reis and Trystram 2015)."""
     wait, slowdown = means(log("KTH-SP2-1996-2"), NAMED["easy-sjbf"], "pyss")
     assert (round(wait, 2), round(slowdown, 4)) == (5904.08, 69.4054)
 
 
-def test_easy_with_exact_estimates_on_kth_is_that_of_pyss():
-    """Gaussier, Glesser, Reis and Trystram 2015."""
+def test_exact_easy_of_pyss():
+    """EASY with exact estimates on KTH is that of pyss.
+
+    Gaussier, Glesser, Reis and Trystram 2015.
+    """
     for policy in ("easy", easy()):
         wait, slowdown = means(clairvoyant(log("KTH-SP2-1996-2")), policy, "pyss")
         assert (round(wait, 2), round(slowdown, 4)) == (6327.68, 71.7224)
@@ -249,10 +256,11 @@ def test_easy_with_exact_estimates_on_kth_is_that_of_pyss():
         ("easy-sjf-shadow3", 46.77, None),
     ],
 )
-def test_on_kth_with_exact_estimates_zotkins_tables_6_to_8_are_met_within_five_percent(
-    policy, slowdown, wait
-):
-    """Their edition of the log had 28,456 jobs, and their slowdown is 1 + wait / runtime."""
+def test_zotkin_tables(policy, slowdown, wait):
+    """On KTH with exact estimates, Zotkin's Tables 6 to 8 are met within five percent.
+
+    Their edition of the log had 28,456 jobs, and their slowdown is 1 + wait / runtime.
+    """
     trace = clairvoyant(log("KTH-SP2-1996-2"))
     schedule = bfenv.simulate(trace, NAMED.get(policy, policy))
     theirs = 1 + schedule.wait / np.maximum(trace.runtime, 10)
@@ -261,8 +269,11 @@ def test_on_kth_with_exact_estimates_zotkins_tables_6_to_8_are_met_within_five_p
         assert schedule.wait.mean() == pytest.approx(wait, rel=0.05)
 
 
-def test_no_reading_of_sort_fcfs_can_be_told_from_another_on_kth():
-    """Zotkin's 36.55 lies among the slowdowns of `sjf` for runtimes longer by 0 to 1 %."""
+def test_sort_fcfs():
+    """No reading of SortFCFS can be told from another on KTH.
+
+    Zotkin's 36.55 lies among the slowdowns of `sjf` for runtimes longer by 0 to 1 %.
+    """
     trace = log("KTH-SP2-1996-2.1-cln", overrun="extend")
     slowdowns = []
     for factor in (1, 1.005, 1.0075):

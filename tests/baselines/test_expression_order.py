@@ -43,7 +43,7 @@ def crowd():
 
 
 @pytest.mark.parametrize(("expression", "order"), TWINS.items())
-def test_it_equals_the_written_order(crowd, expression, order):
+def test_written_orders(crowd, expression, order):
     """An expression makes the schedule of the same order, bit by bit, with any other option."""
     options = (
         {},

@@ -69,7 +69,7 @@ def test_filled_rows():
         ("maxjobs", 50, [2, 3, 4]),
     ],
 )
-def test_outcomes_of_the_running_example(variant, lookahead, jobs):
+def test_running_example(variant, lookahead, jobs):
     """Each variant starts the jobs that the thesis names for its running example."""
     cluster, trace = thesis_machine()
     assert chosen(variant_of(variant, lookahead), cluster, trace) == jobs
@@ -86,8 +86,11 @@ def shown(selected, bypassed):
     return " S" * bool(selected) + ("B" if selected else " B") * bool(bypassed)
 
 
-def test_the_tables_of_the_documentation_page_are_those_that_the_kernel_fills():
-    """Its last three tables are the example's jobs, the kernel's rows, and the plane k = 3."""
+def test_documented_tables():
+    """The tables of the documentation page are those that the kernel fills.
+
+    Its last three tables are the example's jobs, the kernel's rows, and the plane k = 3.
+    """
     *_, jobs, rows, plane = tables_of(PAGE.read_text())
     trace = thesis_machine()[1]
     estimates = trace.jobs.estimate[1:].tolist()
@@ -113,8 +116,11 @@ def test_the_tables_of_the_documentation_page_are_those_that_the_kernel_fills():
     assert len(plane) == len(SIZES)
 
 
-def test_the_options_of_the_documentation_page_are_those_of_the_policy():
-    """Each is an expression that `find_policy` reads, made of the algorithms that it names."""
+def test_documented_options():
+    """The options of the documentation page are those of the policy.
+
+    Each is an expression that `find_policy` reads, made of the algorithms that it names.
+    """
     options = tables_of(PAGE.read_text())[0]
     for option, algorithms, _ in options:
         policy = find_policy("los" if option == "(none)" else f"los({option.strip('`')})")
@@ -152,8 +158,11 @@ def crowds(draw):
         st.sampled_from(COUNTS),
     ),
 )
-def test_every_combination_equals_its_naive_version(trace, chosen):
-    """The thesis' five variants and all others, under any lookahead."""
+def test_naive_version(trace, chosen):
+    """Every combination of options equals its naive version.
+
+    The thesis' five variants and all others, under any lookahead.
+    """
     options, policy = naive_los.Options(*chosen), los(*chosen)
     for order in ("standard", "pyss"):
         result = bfenv.simulate(trace, policy, event_order=order)
@@ -237,7 +246,8 @@ def queues(draw):
 
 
 @given(queues(), st.booleans())
-def test_the_two_dimensional_table_is_the_theses_in_every_cell(queue, with_merit):
+def test_cells(queue, with_merit):
+    """Every cell of the thesis' table can be read off the kernel's two-dimensional one."""
     sizes, ssizes, n, extra, gains = queue
     m = table(sizes, ssizes, n, extra, gains if with_merit else None)
     expected = naive_los.construct(sizes, ssizes, n, extra, gains if with_merit else None)
@@ -247,7 +257,8 @@ def test_the_two_dimensional_table_is_the_theses_in_every_cell(queue, with_merit
 
 
 @given(queues())
-def test_the_last_cell_is_the_best_of_all_sets(queue):
+def test_last_cell(queue):
+    """The last cell is that of the best of all sets of jobs."""
     sizes, ssizes, n, extra, _ = queue
     m = table(sizes, ssizes, n, extra)
     best = naive_los.best_by_trial(sizes, ssizes, n, extra)
@@ -255,7 +266,8 @@ def test_the_last_cell_is_the_best_of_all_sets(queue):
 
 
 @given(small_traces(jobs=12) | crowds(), st.sampled_from(list(VARIANTS)))
-def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace, variant):
+def test_each_step(trace, variant):
+    """No step delays the head or, unless basic, uses fewer processors than EASY would."""
     policy, easy, jobs = variant_of(variant, None), find_policy("easy"), trace.jobs
     cluster, jobs, truth = new_cluster(trace)
     memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
@@ -273,7 +285,8 @@ def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace
             assert cluster.start[head] >= 0
 
 
-def test_a_table_too_large_is_refused_and_says_what_to_reduce():
+def test_too_large_table():
+    """A table that is too large is refused, and the message says what to reduce."""
     jobs = 30_000
     trace = bfenv.make_trace(np.arange(jobs), np.ones(jobs), np.ones(jobs), 100_000)
     message = (
@@ -285,8 +298,8 @@ def test_a_table_too_large_is_refused_and_says_what_to_reduce():
     assert los().memory(trace.jobs, 1152, None).markers.nbytes == 50 * 1153
 
 
-def test_the_largest_table_is_allowed(monkeypatch):
-    """A row takes a byte per number of processors, 0 among them."""
+def test_largest_table(monkeypatch):
+    """The largest table is allowed; its rows have a byte per processor, and one for 0."""
     jobs, six = thesis_machine()[1].jobs, los(lookahead=10**9)  # of 6 jobs
     monkeypatch.setattr(module, "LARGEST_TABLE", 60)
     assert six.memory(jobs, 9, None).markers.shape == (6, 10)
@@ -297,7 +310,8 @@ def test_the_largest_table_is_allowed(monkeypatch):
         six.memory(jobs, 9, None)
 
 
-def test_los_improves_on_easy_and_job_selection_on_los_as_in_sections_4_2_and_4_3():
+def test_kth():
+    """On KTH, LOS improves on EASY, and job selection on LOS, as in sections 4.2 and 4.3."""
     trace = log("KTH-SP2-1996-2.1-cln")
     slowdown = {
         policy if isinstance(policy, str) else policy.name: bfenv.metrics(

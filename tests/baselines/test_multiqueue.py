@@ -90,7 +90,8 @@ def assert_same_passes(passes, others):
 QUEUES = multiqueue(bounds=(5, 10), speculation=0)
 
 
-def test_idle_processors_move_to_the_partition_that_lacks_them():
+def test_moved_processors():
+    """Idle processors move to the partition that lacks them."""
     #  P                            partitions own
     #  6 |1111111144      0 s: 2 2 2; job 1 (queue 2) needs 3, one comes from the third
     #  5 |1111111144      4 s: 2 3 1; job 3 (queue 3) needs 2, both from the first, now idle
@@ -104,7 +105,8 @@ def test_idle_processors_move_to_the_partition_that_lacks_them():
     assert result.records["reassigned"].tolist() == [0, 1, 0, 2, 3]
 
 
-def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
+def test_pivots():
+    """Each queue has a pivot with a promise; a single queue has one in all."""
     #  P
     #  3 |..........                    222233333...   job 2 (queue 1) is promised 30; job 3
     #  2 |000000000011111111111111111111222...         (queue 3) would delay it, and not job 1
@@ -114,7 +116,8 @@ def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
     assert starts(easy_speculative(speculation=0), 3, *jobs) == [0, 10, 42, 2]
 
 
-def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
+def test_killed_trial():
+    """A trial that is too short is killed, and its job waits in its queue."""
     #  P
     #  2 |tttttt1111100000   job 0 is tried for 180 s; job 1 (queue 1) is promised 180 and starts
     #  1 |tttttt1111100000   before job 0, now the pivot of its own queue
@@ -123,7 +126,8 @@ def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
     assert (result.trial_start.tolist(), result.trial_end.tolist()) == ([0, -1], [180, -1])
 
 
-def test_only_estimates_above_1000_seconds_are_tried():
+def test_tried_estimates():
+    """By default, only jobs with estimates above 1,000 seconds are tried."""
     result = schedule(multiqueue(), 2, (0, 1, 1000, 999), (0, 1, 1001, 999))
     assert result.trial_end.tolist() == [-1, 180]
     assert result.start.tolist() == [0, 180]
@@ -134,7 +138,7 @@ def test_only_estimates_above_1000_seconds_are_tried():
 
 @pytest.mark.parametrize("speculation", [0, 3])
 @given(trace=workloads())
-def test_multiqueue_equals_its_naive_version(speculation, trace):
+def test_naive_version(speculation, trace):
     """With trials and without, schedules are those of the independent slow version."""
     options = {**SMALL, "speculation": speculation}
     assert_equals_naive(trace, multiqueue(**options), **options)
@@ -267,7 +271,8 @@ of_both = pytest.mark.parametrize("policy", BOTH, ids=lambda policy: policy.name
 @of_both
 @pytest.mark.parametrize("order", ["standard", "pyss"])
 @given(trace=workloads())
-def test_a_reservation_once_accepted_is_honoured(order, policy, trace):
+def test_accepted_reservations(order, policy, trace):
+    """A reservation once accepted is honoured, and jobs that ask for none have none."""
     result = bfenv.simulate(trace, policy, event_order=order).check()
     asked = trace.jobs.requested_start > 0
     reserved_start = result.records["reserved_start"]
@@ -277,7 +282,8 @@ def test_a_reservation_once_accepted_is_honoured(order, policy, trace):
 
 @of_both
 @given(trace=workloads(priorities=2, requests=False))
-def test_a_promise_of_the_highest_priority_is_never_moved_later(policy, trace):
+def test_highest_priority(policy, trace):
+    """A promise of the highest priority moves later only for a job back from its trial."""
     assert_promises_move_earlier_only(trace, policy)
 
 
@@ -286,13 +292,16 @@ def test_a_promise_of_the_highest_priority_is_never_moved_later(policy, trace):
 @pytest.mark.parametrize("other", [start_over, consider_all])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
-def test_promises_kept_and_jobs_skipped_change_nothing(other, order, policy, trace):
+def test_shortcuts(other, order, policy, trace):
     """A pass with a new profile, or without `skip_unchanged`, starts and promises the same."""
     assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, other))
 
 
-def test_a_pass_in_which_nothing_has_changed_considers_new_jobs_only():
-    """The shortcut is taken: of the jobs that wait for job 0, only the last is considered at 3."""
+def test_skipped_jobs():
+    """A pass in which nothing has changed considers new jobs only.
+
+    The shortcut is taken: of the jobs that wait for job 0, only the last is considered at 3.
+    """
     rows = (0, 1, 9), (1, 2, 4), (2, 2, 4), (3, 2, 4)
     submit, size, estimate = zip(*rows, strict=True)
     trace = bfenv.make_trace(submit, size, estimate, 2)
@@ -307,7 +316,8 @@ def test_a_pass_in_which_nothing_has_changed_considers_new_jobs_only():
 @pytest.mark.parametrize("queues", [QUEUES, easy_speculative(speculation=0)], ids=lambda p: p.name)
 @settings(max_examples=MANY // 2)
 @given(trace=workloads(priorities=2), whims=st.randoms(use_true_random=False))
-def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, whims):
+def test_promises_not_followed(queues, trace, whims):
+    """Where others do not follow the promises, they are made again as if from scratch."""
     cluster, jobs, truth = new_cluster(trace)
     jobs = jobs
     kept, other = (queues.memory(jobs, trace.processors, None) for _ in range(2))
@@ -327,8 +337,11 @@ def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, 
                 start(cluster, jobs, job)
 
 
-def test_a_start_that_was_taken_back_is_made_in_the_next_pass():
-    """The policy finds that a job it started does not run, and promises starts from scratch."""
+def test_start_taken_back():
+    """A start that was taken back is made in the next pass.
+
+    The policy finds that a job it started does not run, and promises starts from scratch.
+    """
     trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [3, 3, 3], 2)
     cluster, jobs, truth = new_cluster(trace)
     memory = QUEUES.memory(jobs, trace.processors, None)
@@ -340,8 +353,11 @@ def test_a_start_that_was_taken_back_is_made_in_the_next_pass():
     assert cluster.start.tolist() == [1, 4, 4]
 
 
-def test_a_promise_that_was_missed_is_made_again():
-    """As if the clock had passed a promised start: job 1 is promised a time that is to come."""
+def test_missed_promise():
+    """A promise that was missed is made again.
+
+    As if the clock had passed a promised start: job 1 is promised a time that is to come.
+    """
     trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [9, 3, 3], 2)
     cluster, jobs, truth = new_cluster(trace)
     memory = QUEUES.memory(jobs, trace.processors, None)
@@ -357,7 +373,8 @@ def test_a_promise_that_was_missed_is_made_again():
 
 
 @given(trace=workloads())
-def test_partitions_always_make_up_the_machine_and_hold_what_runs_in_them(trace):
+def test_sizes_of_partitions(trace):
+    """Partitions always make up the machine, and hold what runs in them."""
     for cluster, memory in passes(trace, multiqueue(**SMALL)):
         assert memory.partitions.owned.sum() == trace.processors
         queue = np.searchsorted(SMALL["bounds"], trace.jobs.estimate, side="right")

@@ -53,7 +53,7 @@ def test_defaults_are_left_out():
         "relaxed(factor=0.5)",
     ],
 )
-def test_the_name_of_a_policy_makes_the_same_policy_again(text):
+def test_names_read_again(text):
     """Reading a name gives a policy of that name, with a summary; so does a pickled one."""
     policy = find_policy(text)
     assert policy.name == text and policy.summary
@@ -79,7 +79,7 @@ def test_the_name_of_a_policy_makes_the_same_policy_again(text):
         ),
     ],
 )
-def test_a_name_is_written_in_one_way(text, name):
+def test_one_spelling(text, name):
     """Options at their defaults are left out; those in seconds may have a unit, names have none."""
     assert find_policy(text).name == find_policy(name).name == name
 
@@ -130,14 +130,14 @@ WRONG = [
     ("family", "option", "value"),
     [(family, option, value) for family, option, values in WRONG for value in values],
 )
-def test_a_wrong_option_is_named(family, option, value):
+def test_wrong_option(family, option, value):
     """What is out of an option's range is an error that names the option."""
     with pytest.raises(PolicyError, match=option):
         family(**{option: value})
 
 
 @pytest.mark.parametrize("weight", [-1.0, "heavy", math.inf, math.nan])
-def test_a_weight_is_a_positive_number(weight):
-    """Of an aged order, the weight is named if it is none."""
+def test_weight(weight):
+    """A weight of an aged order that is negative or no finite number is named in the error."""
     with pytest.raises(PolicyError, match="weight"):
         conservative("aged-sjf", weight=weight)

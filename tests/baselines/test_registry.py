@@ -79,12 +79,14 @@ def with_limit(limit=2):
 easy_itself = registry.ALL["easy"]
 
 
-def test_a_function_of_cluster_and_jobs_is_a_policy():
+def test_function():
+    """A function of cluster and jobs is a policy, itself or by its name."""
     for named in (shortest, f"{__name__}:shortest", bfenv.policy(shortest), "shortest"):
         assert bfenv.simulate(TRACE, named).start.tolist() == [6, 3, 1, 0]
 
 
-def test_the_decorator_registers_a_policy_by_the_name_of_the_function():
+def test_decorator():
+    """The decorator registers a policy by the name of the function."""
     made = bfenv.policy(shortest, source="me")
     assert made == bfenv.policies()["shortest"] == find_policy("shortest")
     assert (made.name, made.summary, made.source) == (
@@ -97,7 +99,8 @@ def test_the_decorator_registers_a_policy_by_the_name_of_the_function():
     assert find_policy(f"{__name__}:shortest").name == f"{__name__}:shortest"
 
 
-def test_defining_it_again_replaces_it_but_no_other_policy_is_replaced():
+def test_redefinition():
+    """Defining a policy again replaces it, but no other policy can be replaced."""
     bfenv.policy(shortest, summary="old")
     bfenv.policy(shortest, summary="new")
     assert bfenv.policies()["shortest"].summary == "new"
@@ -106,7 +109,8 @@ def test_defining_it_again_replaces_it_but_no_other_policy_is_replaced():
             bfenv.policy(first_fit, name=taken)
 
 
-def test_a_kernel_is_a_policy_compiled_loop_or_not():
+def test_kernel():
+    """A kernel is a policy, with a compiled loop or without."""
     loops = bfenv.policy(first_fit), bfenv.policy(decide, run=run, name="compiled")
     one, two = (bfenv.simulate(TRACE, policy).start.tolist() for policy in loops)
     assert one == two == [0, 4, 7, 9]
@@ -150,8 +154,8 @@ def test_a_kernel_is_a_policy_compiled_loop_or_not():
         ("eazy(order=sjf)", bfenv.UnknownNameError, "'eazy'.* easy"),
     ],
 )
-def test_a_name_that_leads_to_no_policy_says_why(name, kind, named):
-    """The error names what was given, and what would have been right."""
+def test_wrong_name(name, kind, named):
+    """An error about a name without a policy says what was given, and what is right."""
     with pytest.raises(kind, match=named):
         find_policy(name)
 
@@ -178,7 +182,7 @@ def installed(monkeypatch):
     distributions.offers.cache_clear()
 
 
-def test_an_installed_package_offers_policies_and_families_by_name(installed):
+def test_entry_points(installed):
     """Entry points of the group "bfenv.policies" are found by name, and imported only then."""
     assert find_policy("theirs") is easy_itself
     assert find_policy("limit(limit=5)").name == "limit-5"
@@ -189,28 +193,37 @@ def test_an_installed_package_offers_policies_and_families_by_name(installed):
         find_policy("their")
 
 
-def test_families_are_those_of_this_room_and_installed_ones(installed, monkeypatch):
-    """An installed Policy is not one; what cannot be imported is an error that names it."""
+def test_families(installed, monkeypatch):
+    """Families are those of this room and installed ones.
+
+    An installed Policy is not one; what cannot be imported is an error that names it.
+    """
     with pytest.raises(bfenv.PolicyError, match="nosuchmodule"):
         registry.families()
     monkeypatch.delitem(distributions.offers("bfenv.policies"), "broken")
     assert set(registry.families()) == {*registry.FAMILIES, "limit"}
 
 
-def test_agents_are_families_of_the_installed_package():
-    """The room of agents is above this one, and is known by its entry points alone."""
+def test_agent_family():
+    """Agents are a family of the installed package.
+
+    The room of agents is above this one, and is known by its entry points alone.
+    """
     assert "agent" in registry.families()
 
 
-def test_no_two_policies_or_families_share_a_name():
-    """A name lost in the mapping would be a policy nothing could find."""
+def test_distinct_names():
+    """No two policies or families share a name.
+
+    A name lost in the mapping would be a policy nothing could find.
+    """
     policies = [policy.name for file in registry.FILES for policy in file.POLICIES]
     assert sorted(policies) == sorted(registry.ALL)
     families = [family for file in registry.FILES for family in file.FAMILIES]
     assert list(registry.FAMILIES.values()) == families
 
 
-def test_every_file_with_policies_is_registered():
+def test_registered_files():
     """Each module of the room that makes a Policy at import is in FILES, or has nothing to add."""
     known = {policy.decide for policy in registry.ALL.values()}
     for found in pkgutil.walk_packages(baselines.__path__, "bfenv.baselines."):
@@ -220,22 +233,27 @@ def test_every_file_with_policies_is_registered():
                 assert value.decide in known, found.name
 
 
-def test_every_option_of_a_family_at_its_default_is_left_out_of_the_name():
-    """The name of a made policy is the expression that makes it."""
+def test_default_options():
+    """Every option of a family at its default is left out of the name of the policy.
+
+    The name of a made policy is the expression that makes it.
+    """
     for name, family in registry.FAMILIES.items():
         made = family()
         assert made.name in (name, f"{name}()")
         assert find_policy(f"{name}()").name == made.name
 
 
-def test_a_function_of_a_module_makes_policies_from_options():
+def test_function_of_options():
+    """A function of a module makes policies from options, named by the expression."""
     for options, limit in (("limit=7", 7), ("", 2)):
         made = find_policy(f"{__name__}:with_limit({options})")
         assert made.name == f"{__name__}:with_limit({options})"
         assert made.summary == f"at most {limit}"
 
 
-def test_a_decorated_policy_is_pickled_by_its_name_and_others_by_their_parts():
+def test_pickles():
+    """A decorated policy is pickled by its name, and others by their parts."""
     assert pickle.loads(pickle.dumps(decorated)) is decorated
     named = find_policy(f"{__name__}:decorated")
     assert named.name == f"{__name__}:decorated"
@@ -257,7 +275,8 @@ def shortest(cluster, jobs):
 """
 
 
-def test_the_command_finds_modules_of_the_current_folder(tmp_path):
+def test_current_folder(tmp_path):
+    """The command finds modules of the current folder, which shadow none of Python's."""
     (tmp_path / "own_policy.py").write_text(MODULE)
     (tmp_path / "csv.py").write_text("raise SystemExit('shadowed')")
     options = "-w lublin:jobs=50,procs=8 -p own_policy:shortest -p fcfs -f csv".split()

@@ -62,8 +62,8 @@ def planned_machine():
     return machine
 
 
-def test_due_jobs_start_and_the_next_planned_start_is_returned():
-    """Before the planned start nothing starts; at it, the job does."""
+def test_due_jobs():
+    """Jobs start once they are due, not before, and the next planned start is returned."""
     machine = planned_machine()
     assert machine.start_due() == 10
     assert machine.cluster.start.tolist() == [0, -1, -1]
@@ -74,7 +74,7 @@ def test_due_jobs_start_and_the_next_planned_start_is_returned():
     assert machine.start_due() == 7
 
 
-def test_a_job_that_is_overdue_starts_as_soon_as_it_fits():
+def test_overdue_job():
     """A missed planned start is made up for, but not on processors in use."""
     machine = planned_machine()
     machine.plan.planned_start[1] = 0
@@ -85,8 +85,11 @@ def test_a_job_that_is_overdue_starts_as_soon_as_it_fits():
     assert machine.cluster.start[1] == 4
 
 
-def test_a_machine_is_as_planned_until_others_start_jobs_or_starts_are_missed():
-    """Both ways in which a plan can fail to be followed are found."""
+def test_followed():
+    """A machine is as planned until others start jobs or starts are missed.
+
+    Both ways in which a plan can fail to be followed are found.
+    """
     machine = planned_machine()
     assert machine.followed()
     machine.advance()
@@ -111,16 +114,19 @@ def taken_over():
     return machine
 
 
-def test_a_plan_that_was_not_followed_can_be_cancelled():
-    """Running jobs alone remain."""
+def test_cancelled_plan():
+    """If a plan that was not followed is cancelled, running jobs alone remain."""
     machine = taken_over()
     rs.cancel_all(machine.plan, machine.cluster, machine.jobs)
     assert machine.profile() == [(4, 1), (6, 2)]
     assert machine.plan.planned_start[1] == rs.NONE
 
 
-def test_a_plan_that_was_not_followed_can_be_kept():
-    """Planned starts stay beside what runs; those missed become now, room or not."""
+def test_kept_plan():
+    """A plan that was not followed can be kept.
+
+    Planned starts stay beside what runs; those missed become now, room or not.
+    """
     machine = taken_over()
     rs.keep_all(machine.plan, machine.cluster, machine.jobs)
     assert machine.profile() == [(4, 1), (6, 2), (10, 0), (13, 2)]
@@ -131,8 +137,11 @@ def test_a_plan_that_was_not_followed_can_be_kept():
 
 
 @pytest.mark.parametrize("queue", [[1, 2], [2]])
-def test_a_copy_is_the_same_plan_for_the_jobs_of_the_queue(queue):
-    """What the copy is changed to, the original is not."""
+def test_copied_plan(queue):
+    """A copy is the same plan for the jobs of the queue.
+
+    What the copy is changed to, the original is not.
+    """
     machine = planned_machine()
     other = rs.new_reservations(machine.jobs, 2)
     rs.copy_reservations(machine.plan, other, np.array(queue))
@@ -156,7 +165,7 @@ def many_different():
 @example(many_at_once(), Random(1), 0)
 @example(many_at_once(), Random(1), 150)
 @example(many_different(), Random(1), 0)
-def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
+def test_passed_over_jobs(trace, random, long):
     """Closing up, in any order and from any length on, leaves what looking at every job leaves."""
     jobs = trace.jobs
     cluster, jobs, truth = new_cluster(trace)
@@ -182,8 +191,11 @@ def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
         rs.start_due(fast, cluster, jobs)
 
 
-def test_a_gain_in_a_long_interval_forgets_the_fronts_of_all_that_may_fit():
-    """The interval is followed for some steps only, so its begin is not known."""
+def test_gain_in_long_interval():
+    """A gain in a long interval forgets the fronts of all that may fit.
+
+    The interval is followed for some steps only, so its begin is not known.
+    """
     trace = bfenv.make_trace([0], [1], [10], 6)
     openings = new_openings(trace.jobs, 6, long=0)
     profile = new_profile(0, 100)
@@ -195,8 +207,11 @@ def test_a_gain_in_a_long_interval_forgets_the_fronts_of_all_that_may_fit():
     assert (openings.front[fits] == 0).all() and (openings.front[~fits] == 10_000).all()
 
 
-def test_a_front_may_be_before_that_of_smaller_jobs():
-    """An interval too long to be followed brings back a larger class alone; later, the smaller."""
+def test_order_of_fronts():
+    """A front may be before that of smaller jobs.
+
+    An interval too long to be followed brings back a larger class alone; later, the smaller.
+    """
     trace = bfenv.make_trace([0], [1], [500], 6)
     openings, profile = new_openings(trace.jobs, 6, long=0), new_profile(0, 110)
     row = int(np.searchsorted(openings.shortest, 400, side="right"))

@@ -109,19 +109,21 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_scenario_is_scheduled_as_by_hand(name):
+def test_scenario(name):
+    """Each policy schedules the scenario as it was solved by hand."""
     trace = bfenv.make_trace(SUBMIT, SIZE, RUNTIME, 4)
     assert bfenv.simulate(trace, name).check().start.tolist() == SCENARIOS[name]
 
 
 @pytest.mark.parametrize("name", sorted(DRAWN))
-def test_either_of_two_jobs_may_be_drawn_first(name):
+def test_drawn_jobs(name):
+    """Either of two waiting jobs may be drawn first."""
     trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [5, 2, 3], 1)
     starts = {tuple(bfenv.simulate(trace, name, seed).start.tolist()) for seed in range(30)}
     assert starts == {(0, 5, 7), (0, 8, 5)}
 
 
-def test_no_policy_lacks_a_scenario():
+def test_all_policies():
     """Every policy has a scenario that was solved by hand."""
     assert set(SCENARIOS) | DRAWN == set(baselines.ALL)
     assert not set(SCENARIOS) & DRAWN

@@ -19,7 +19,8 @@ def schedule(policy, jobs, processors=2):
     return bfenv.simulate(bfenv.make_trace(submit, size, estimate, processors), policy).check()
 
 
-def test_a_job_has_a_reservation_once_its_slowdown_exceeds_the_threshold():
+def test_threshold():
+    """A job has a reservation once its slowdown exceeds the threshold."""
     #  P
     #  2 |  2222244444111111
     #  1 |00003333366611111155555
@@ -34,7 +35,7 @@ THRESHOLD = st.sampled_from([0, 1, 1.5, 2, 4, 1000])
 
 
 @given(small_traces(jobs=10) | crowds(), THRESHOLD)
-def test_it_equals_its_naive_version(trace, threshold):
+def test_naive_version(trace, threshold):
     """In both event orders, starts, ends and guarantees are those of the slow version."""
     for order in ("standard", "pyss"):
         result = bfenv.simulate(trace, selective(threshold), event_order=order)
@@ -45,19 +46,21 @@ def test_it_equals_its_naive_version(trace, threshold):
 
 
 @given(crowds(), THRESHOLD)
-def test_no_job_starts_later_than_its_reservation(trace, threshold):
+def test_reservations(trace, threshold):
+    """No job starts later than its reservation."""
     result = bfenv.simulate(trace, selective(threshold)).check()
     guarantee = result.records["guarantee"]
     assert (result.start <= guarantee)[guarantee >= 0].all()
 
 
 @given(small_traces(jobs=10))
-def test_with_threshold_zero_it_is_conservative_backfilling(trace):
+def test_threshold_zero(trace):
+    """With threshold zero, selective backfilling is conservative backfilling."""
     expected = bfenv.simulate(trace, "conservative").start.tolist()
     assert bfenv.simulate(trace, selective(0)).start.tolist() == expected
 
 
-def test_a_plan_that_agrees_by_accident():
+def test_accidental_plan():
     """A plan is dropped if another policy decided since, even if it still fills the machine."""
     trace = bfenv.make_trace([0, 1, 2, 3], [2, 1, 2, 1], [5, 1, 1, 4], 2, estimate=[5, 2, 2, 4])
     assert with_another(trace, SELECTIVE, lambda count: count % 2).tolist() == [5, 6, 7, 11]

@@ -30,7 +30,8 @@ def starts(*arguments):
 
 
 @pytest.mark.parametrize(("estimate", "expected"), [(5, [0, 6, 1]), (6, [0, 4, 8])])
-def test_a_job_is_backfilled_if_it_delays_the_other_by_no_more_than_its_slack(estimate, expected):
+def test_delay_within_slack(estimate, expected):
+    """A job is backfilled if it delays the other by no more than the other's slack."""
     #  P  estimate 5      6
     #  2 | 222221111     |    1111
     #  1 |0000  1111     |00001111222222     job 1 was to start at 4, half its estimate is 2
@@ -48,7 +49,7 @@ def options(draw):
 
 
 @given(small_traces(jobs=10) | crowds(), options())
-def test_both_equal_their_naive_versions(trace, option):
+def test_naive_versions(trace, option):
     """Starts, reservations and guarantees are those of the slow versions."""
     name, value = option
     for order in ("standard", "pyss"):
@@ -87,7 +88,8 @@ def of_few_kinds(processors, seed):
 @pytest.mark.parametrize(
     "policy", ["relaxed", "relaxed(factor=5)", "slack(seconds=120)", "slack(seconds=1000)"]
 )
-def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors):
+def test_kinds(policy, processors):
+    """What is found of one job holds for those of its kind."""
     policy = find_policy(policy)
     own = each_of_its_own_kind(policy)
     for seed in range(60 if COMPILED else 1):  # seconds each
@@ -97,7 +99,8 @@ def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors
 
 
 @given(crowds(), options())
-def test_no_job_starts_later_than_its_first_reservation_and_its_slack(trace, option):
+def test_latest_start(trace, option):
+    """No job starts later than its first reservation and its slack."""
     name, value = option
     result = bfenv.simulate(trace, FAMILIES[name][0](value)).check()
     reservation, guarantee = result.records["reservation"], result.records["guarantee"]
@@ -108,7 +111,8 @@ def test_no_job_starts_later_than_its_first_reservation_and_its_slack(trace, opt
 
 
 @given(small_traces(jobs=10))
-def test_with_no_slack_and_exact_estimates_both_are_conservative_backfilling(trace):
+def test_no_slack(trace):
+    """With no slack and exact estimates, both are conservative backfilling."""
     jobs = trace.jobs
     exact = bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
     expected = bfenv.simulate(exact, "conservative").start.tolist()
@@ -120,12 +124,13 @@ TAKING_OVER = [SLACK, RELAXED, relaxed(0), SELECTIVE, selective(0)]
 
 
 @given(crowds(), st.sampled_from(TAKING_OVER), st.integers(1, 9))
-def test_it_takes_over_a_busy_machine_and_gets_over_starts_that_are_not_its_own(trace, policy, n):
+def test_takeover(trace, policy, n):
+    """A policy takes over a busy machine, and gets over starts that are not its own."""
     assert (with_another(trace, policy, lambda count: count > n) >= 0).all()
     assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
 
 
-def test_an_enormous_option_is_no_slack_without_end_but_a_very_long_one():
-    """The slack in seconds stays within what the engine can add to a time."""
+def test_enormous_option():
+    """An enormous option is a long slack, and stays within what the engine adds to a time."""
     for policy in (slack(1e300), relaxed(1e300), relaxed(10**18)):
         assert starts(policy, 2, (0, 1, 4), (1, 2, 4), (1, 1, 6)) == [0, 7, 1]

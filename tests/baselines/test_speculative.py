@@ -26,7 +26,8 @@ SMALL = {"speculation": 3, "tried_above": 4}
 TRIED = easy_speculative(speculation=3, tried_above=6)
 
 
-def test_a_trial_waits_for_processors_and_then_delays_backfilling():
+def test_waiting_trial():
+    """A trial waits for processors, and then delays backfilling."""
     #  P
     #  2 |0000ttt1111111112222   the trial of job 1 (size 2) is promised 4; job 2 would end at 5
     #  1 |.333ttt111111111....   and waits; job 3 ends at 4. At 7 job 1 is the head again
@@ -36,7 +37,8 @@ def test_a_trial_waits_for_processors_and_then_delays_backfilling():
     assert result.start.tolist() == [0, 7, 16, 1]
 
 
-def test_a_trial_is_over_when_a_reservation_begins():
+def test_trial_and_reservation():
+    """A trial is over when a reservation begins, or comes only after it."""
     #  P
     #  1 |ttt..1111100000   job 0 is tried at 0 and job 1 promised 5
     jobs = (0, 1, 9, 9), (0, 1, 5, 5)
@@ -50,7 +52,7 @@ def test_a_trial_is_over_when_a_reservation_begins():
 
 
 @given(trace=small_traces())
-def test_without_trials_it_is_easy(trace):
+def test_no_trials(trace):
     """With trials of 0 s, every job starts when EASY starts it."""
     expected = bfenv.simulate(trace, "easy").start
     result = bfenv.simulate(trace, easy_speculative(speculation=0))
@@ -59,7 +61,8 @@ def test_without_trials_it_is_easy(trace):
 
 @pytest.mark.parametrize("speculation", [0, 3])
 @given(trace=workloads())
-def test_easy_speculative_equals_its_naive_version(speculation, trace):
+def test_naive_version(speculation, trace):
+    """Speculative EASY equals its naive version."""
     options = {**SMALL, "speculation": speculation}
     assert_equals_naive(trace, easy_speculative(**options), bounds=(), **options)
 
@@ -68,7 +71,8 @@ def test_easy_speculative_equals_its_naive_version(speculation, trace):
 
 
 @given(trace=workloads(requests=False))
-def test_every_job_of_a_longer_estimate_is_tried_and_no_other(trace):
+def test_tried_jobs(trace):
+    """Jobs of a longer estimate that outlast their trial are killed at its end, no others."""
     result = bfenv.simulate(trace, easy_speculative(**SMALL)).check()
     killed = (trace.jobs.estimate > SMALL["tried_above"]) & (trace.runtime > SMALL["speculation"])
     assert np.array_equal(result.trial_end >= 0, killed)
@@ -132,7 +136,8 @@ class Whim:
 
 @pytest.mark.parametrize("order", ["standard", "pyss"])
 @given(trace=small_traces(requested_starts=True), random=st.randoms(use_true_random=False))
-def test_trials_at_random_leave_machine_and_queue_in_order(order, trace, random):
+def test_random_trials(order, trace, random):
+    """Trials at random leave the machine and the queue in order."""
     whim = Whim(random, trace.processors)
     policy = Policy("whim", whim, trials=True, requested_starts=True)
     result = bfenv.simulate(trace, policy, event_order=order).check()
@@ -141,7 +146,8 @@ def test_trials_at_random_leave_machine_and_queue_in_order(order, trace, random)
         assert whim.limit[job] < trace.runtime[job]
 
 
-def test_trials_of_one_instant_return_to_their_places_whatever_the_order_of_their_starts():
+def test_trials_of_one_instant():
+    """Trials of one instant return to their places, whatever the order of their starts."""
     trace = bfenv.make_trace([0] * 6, [1] * 6, [9] * 6, 6)
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)
@@ -156,7 +162,8 @@ def test_trials_of_one_instant_return_to_their_places_whatever_the_order_of_thei
     assert c.free(cluster) == 5
 
 
-def test_a_start_after_a_trial_can_be_retracted_and_the_trial_stays_on_record():
+def test_retracted_start():
+    """A start after a trial can be retracted, and the trial stays on record."""
     trace = bfenv.make_trace([0, 5], [1, 1], [9, 9], 1)
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)
@@ -177,8 +184,11 @@ def test_a_start_after_a_trial_can_be_retracted_and_the_trial_stays_on_record():
 @pytest.mark.parametrize(
     "name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln", "SDSC-SP2-1998-4.2-cln"]
 )
-def test_multiple_queues_have_the_smaller_mean_slowdown_as_published(name):
-    """Lawson and Smirni 2002, Figure 3 (a) and (b): all jobs, and those of the first queue."""
+def test_published_slowdown(name):
+    """Multiple queues have the smaller mean slowdown, as published.
+
+    Lawson and Smirni 2002, Figure 3 (a) and (b): all jobs, and those of the first queue.
+    """
     trace = log(name)
     single, multiple = (
         1 + bfenv.simulate(trace, policy).check().wait / trace.runtime
@@ -189,8 +199,11 @@ def test_multiple_queues_have_the_smaller_mean_slowdown_as_published(name):
     assert multiple[short].mean() < single[short].mean()
 
 
-def test_about_as_many_reservations_are_missed_as_published():
-    """Lawson and Smirni 2002, Table 2: KTH, 25 % of the jobs: 567 of 7178, with queues 546."""
+def test_published_misses():
+    """About as many reservations are missed as published.
+
+    Lawson and Smirni 2002, Table 2: KTH, 25 % of the jobs: 567 of 7178, with queues 546.
+    """
     trace = asking(log("KTH-SP2-1996-2.1-cln"), share=0.25)
     asked = trace.jobs.requested_start > 0
     for policy in (easy_speculative(), multiqueue()):

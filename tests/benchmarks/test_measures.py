@@ -131,7 +131,7 @@ def test_learning_pays():
 
 @pytest.mark.together
 @pytest.mark.thorough
-def test_the_memory_of_an_import_is_bounded_per_row(tmp_path):
+def test_memory_of_import(tmp_path):
     """Rows are read in groups, and little is kept of each: 24 million take less than 17 GB."""
     pytest.importorskip("pyarrow")
     few, many = (imports.import_table(tmp_path, rows)[1] for rows in (100_000, 300_000))

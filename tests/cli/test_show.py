@@ -20,7 +20,7 @@ def test_numbers_are_whole(run):
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_names_of_agents_are_whole(run, columns):
+def test_names_of_agents(run, columns):
     """Names of agents stay whole beside a name that is folded."""
     long = "easy(order=wfp3, reservations=2, lookahead=100)"
     names = "agent:trial-formula", "conservative-replan-aged-random"

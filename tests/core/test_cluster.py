@@ -27,7 +27,8 @@ def state(cluster):
     }
 
 
-def test_an_instant_is_completions_then_arrivals_then_one_pass():
+def test_instant():
+    """An instant is completions, then arrivals, then one pass."""
     #  P
     #  4 |000011..
     #    +--------> t    job 0 ends at 4, the instant at which job 1 is submitted
@@ -43,7 +44,8 @@ def test_an_instant_is_completions_then_arrivals_then_one_pass():
     assert not advance(cluster, jobs, truth)
 
 
-def test_a_job_is_expected_to_end_at_its_estimate_and_ends_at_its_runtime():
+def test_ends():
+    """A job is expected to end after its estimate, and ends after its runtime."""
     cluster, jobs, truth = machine((0, 1, 9, 4), (1, 1, 2, 2))
     advance(cluster, jobs, truth)
     c.start(cluster, jobs, 0)
@@ -66,7 +68,8 @@ def test_equal_expected_ends():
     assert c.running(cluster).tolist() == [2, 0, 1]
 
 
-def test_started_jobs_stand_in_the_queue_until_the_pass_is_over():
+def test_started_jobs():
+    """Started jobs stand in the queue until the pass is over."""
     cluster, jobs, truth = machine((0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5))
     advance(cluster, jobs, truth)
     c.start(cluster, jobs, 2)
@@ -76,7 +79,8 @@ def test_started_jobs_stand_in_the_queue_until_the_pass_is_over():
     assert c.waiting(cluster).tolist() == [1, 3]
 
 
-def test_a_requested_start_is_an_instant_and_no_start_is_legal_before():
+def test_requested_start():
+    """A requested start is an instant, and no start is legal before it."""
     cluster, jobs, truth = machine((0, 1, 5, 5), requested_start=[7])
     advance(cluster, jobs, truth)
     assert not c.may_start(cluster, jobs, 0)
@@ -92,7 +96,8 @@ def test_a_requested_start_is_an_instant_and_no_start_is_legal_before():
     assert cluster.end[0] == 12
 
 
-def test_of_the_wake_ups_asked_for_in_a_pass_the_earliest_comes_and_the_others_are_forgotten():
+def test_wake_ups():
+    """Of the wake-ups asked for in a pass, the earliest comes and the others are forgotten."""
     cluster, jobs, truth = machine((0, 1, 5, 5), (50, 1, 5, 5))
     advance(cluster, jobs, truth)
     for time in (30, 20, 40, 0):
@@ -103,7 +108,8 @@ def test_of_the_wake_ups_asked_for_in_a_pass_the_earliest_comes_and_the_others_a
     assert times == [20, 50]
 
 
-def test_a_trial_that_outlives_its_limit_is_killed_and_the_job_waits_in_its_old_place():
+def test_killed_trial():
+    """A trial that outlives its limit is killed, and the job waits in its old place."""
     #  P
     #  2 |00tt00..    t: trial of job 1 from 2 to 5, killed; it runs for 6 s in the end
     #  1 |            job 2 was submitted later and stays behind it
@@ -140,7 +146,8 @@ def test_trial_goes_on():
     assert (int(c.now(cluster)), cluster.end[0]) == (6, 6)
 
 
-def test_a_trial_that_was_refused_can_be_made_later():
+def test_refused_trial():
+    """A trial that was refused can be made later."""
     cluster, jobs, truth = machine((0, 3, 5, 5), (0, 2, 9, 5))
     advance(cluster, jobs, truth)
     c.start(cluster, jobs, 0)
@@ -163,8 +170,8 @@ def test_no_such_job(job):
         assert find_illegal_start(cluster, jobs).job == job
 
 
-def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
-    """Time 0 is a time like any other: what happened then has happened."""
+def test_second_0():
+    """A job that was started or tried in second 0 is not started or tried again."""
     cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5), (2, 1, 9, 5))
     advance(cluster, jobs, truth)
     c.start(cluster, jobs, 0)
@@ -179,7 +186,8 @@ def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
         c.try_start(cluster, jobs, 1, 3)
 
 
-def test_a_trial_no_shorter_than_the_estimate_is_a_start():
+def test_long_trial():
+    """A trial no shorter than the estimate is a start."""
     cluster, jobs, truth = machine((0, 1, 9, 9))
     advance(cluster, jobs, truth)
     c.try_start(cluster, jobs, 0, 9)
@@ -189,8 +197,8 @@ def test_a_trial_no_shorter_than_the_estimate_is_a_start():
 
 
 @pytest.mark.parametrize("order", ["standard", "pyss"])
-def test_a_machine_that_is_reset_is_a_new_one(order):
-    """Nothing remains of a run: neither its starts, ends and trials nor what was still to come."""
+def test_reset(order):
+    """After a reset, nothing remains of a run: no start, end or trial, nor what was to come."""
     rows = [(0, 1, 9, 9), (0, 2, 9, 5), (0, 1, 9, 2), (1, 4, 9, 9)]
     submit, size, estimate, runtime = zip(*rows, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 4, estimate=estimate)
@@ -216,7 +224,8 @@ def test_a_machine_that_is_reset_is_a_new_one(order):
     assert fresh.end.tolist() == fresh.kill_time.tolist() == [-1] * 4
 
 
-def test_retract_leaves_the_machine_as_it_was_before_the_pass():
+def test_retract():
+    """Retracting leaves the machine as it was before the pass."""
     cluster, jobs, truth = machine((0, 1, 9, 9), (0, 1, 5, 5), (0, 1, 9, 3), (0, 1, 9, 9))
     advance(cluster, jobs, truth)
     c.start(cluster, jobs, 0)
@@ -233,7 +242,8 @@ def test_retract_leaves_the_machine_as_it_was_before_the_pass():
     assert int(c.now(cluster)) == 9  # no wake-up at 3
 
 
-def test_nothing_happens_at_the_horizon_or_beyond():
+def test_horizon():
+    """Nothing happens at the horizon or beyond it."""
     cluster, jobs, truth = machine((0, 1, 5, 5), (3, 1, 5, 5))
     cluster.state[c.HORIZON] = 3
     assert advance(cluster, jobs, truth)
@@ -241,8 +251,11 @@ def test_nothing_happens_at_the_horizon_or_beyond():
     assert state(cluster) == {"now": 0, "free": 4, "waiting": [0], "running": []}
 
 
-def test_one_event_at_a_time_more_ends_than_processors():
-    """Two ends can lie ahead on one processor: job 1 starts before the end of job 0 is handled."""
+def test_ends_ahead():
+    """One event at a time, two ends can lie ahead on one processor.
+
+    Job 1 starts before the end of job 0 is handled.
+    """
     trace = bfenv.make_trace([0, 4], [1, 1], [4, 4], 1)
     cluster, jobs, truth = new_cluster(trace, event_order="pyss")
     while advance(cluster, jobs, truth):
@@ -253,7 +266,8 @@ def test_one_event_at_a_time_more_ends_than_processors():
     assert len(truth.event_time) == 2
 
 
-def test_one_event_at_a_time_jobs_that_end_together_end_in_the_order_of_their_starts():
+def test_ends_together():
+    """One event at a time, jobs that end together end in the order of their starts."""
     rows = [(0, 1, 9, 5), (0, 1, 9, 5)]
     submit, size, estimate, runtime = zip(*rows, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 2, estimate=estimate)

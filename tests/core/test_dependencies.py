@@ -14,8 +14,11 @@ POLICIES = ("fcfs", "easy", "conservative", "conservative-replan", "easy(order='
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_job_starts_after_the_end_of_the_job_before_and_its_think_time(policy):
-    """Four processors: jobs 0 and 1 would fit together, and job 2 takes what job 1 leaves."""
+def test_think_time(policy):
+    """A job starts after the end of the job before and its think time.
+
+    Four processors: jobs 0 and 1 would fit together, and job 2 takes what job 1 leaves.
+    """
     trace = bfenv.make_trace([0, 1, 2], [2, 2, 2], [100, 50, 30], 4)
     for think, start in ((0, 100), (7, 107)):
         follow = chained(trace, [-1, 0, -1], [-1, think, -1])
@@ -24,7 +27,8 @@ def test_a_job_starts_after_the_end_of_the_job_before_and_its_think_time(policy)
 
 @given(chains(), st.sampled_from(POLICIES))
 @settings(max_examples=150)
-def test_no_job_starts_before_it_may(trace, policy):
+def test_eligible_starts(trace, policy):
+    """No job starts before the end of the job before it plus its think time."""
     schedule = bfenv.simulate(trace, policy).check()
     follow = dependencies_of(trace)
     if follow is not None:
@@ -35,7 +39,7 @@ def test_no_job_starts_before_it_may(trace, policy):
 
 @given(small_traces(jobs=10, processors=6), st.sampled_from(POLICIES))
 @settings(max_examples=60)
-def test_dependencies_that_are_met_change_nothing(trace, policy):
+def test_met_dependencies(trace, policy):
     """A job that waits for one that has ended long before has the schedule without dependencies."""
     free = chained(trace, [-1] * len(trace), [-1] * len(trace))
     start = bfenv.simulate(free, policy)
@@ -47,7 +51,8 @@ def test_dependencies_that_are_met_change_nothing(trace, policy):
     assert follow.start.tolist() == start.start.tolist()
 
 
-def test_what_is_not_in_the_trace_or_not_before_a_job_is_not_waited_for():
+def test_missing_jobs():
+    """A job waits for none that is not in the trace, or not before it."""
     trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [9, 9, 9], 4)
     assert dependencies_of(chained(trace, [1, 40, -1], [0, 0, 0])) is None
     assert dependencies_of(chained(trace, [-1, 0, 1], [0, 0, 0])[1:]).before.tolist() == [-1, 0]
@@ -69,7 +74,8 @@ def write_log(path):
     return path
 
 
-def test_a_log_says_that_its_dependencies_are_followed(tmp_path):
+def test_log(tmp_path):
+    """A log says that its dependencies are followed, unless ignored; environments refuse it."""
     path = write_log(tmp_path / "log.swf")
     with pytest.warns(UserWarning, match="log.swf: 1 job waits for the end of another job"):
         trace = bfenv.read_swf(path)

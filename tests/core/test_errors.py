@@ -94,8 +94,11 @@ CAUSES = [
 ]
 
 
-def test_a_trial_of_a_job_that_is_not_restartable():
-    """It is refused, with its reason, unless it is no shorter than the estimate."""
+def test_not_restartable():
+    """A trial of a job that is not restartable is refused, with its reason.
+
+    One that is no shorter than the estimate is a start.
+    """
     trace = make_trace([0, 0], [1, 1], [9, 9], 4, restartable=[False, False])
     cluster, jobs, truth = new_cluster(trace)
     advance(cluster, jobs, truth)

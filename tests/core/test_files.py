@@ -78,7 +78,7 @@ def test_killed_writer(tmp_path):
 
 
 @pytest.mark.skipif(files.fcntl is None, reason="this system has no locks that end with a process")
-def test_removed_before_it_is_locked(tmp_path, monkeypatch):
+def test_removed_before_lock(tmp_path, monkeypatch):
     """A writer whose temporary file is taken for a leftover writes another one."""
     flock, removed = files.fcntl.flock, []
 
@@ -176,7 +176,7 @@ def test_most(path, tmp_path):
     assert load_arrays(tmp_path / "zeros.npz", ["end"], most=10) == {}
 
 
-def test_a_heading_that_promises_more(tmp_path):
+def test_false_heading(tmp_path):
     """An array whose heading names a shape that the file does not hold takes no memory."""
     content = io.BytesIO()
     np.lib.format.write_array_header_1_0(

@@ -41,7 +41,7 @@ def run(policy, trace, seed):
     return cluster.end[: len(trace)]
 
 
-def test_a_policy_that_counts_from_the_end():
+def test_negative_index():
     """A policy with an index below 0 is found, although its schedule would be right."""
     trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 2)
     policy = Policy("last-job", last_job, None)

@@ -60,14 +60,16 @@ def test_bad_input(columns, wrong):
     assert "\n" not in str(caught.value)
 
 
-def test_times_up_to_the_limit_are_planned_without_overflow():
+def test_huge_times():
+    """Times up to the limit are planned without overflow."""
     huge = 2**57
     jobs = {"submit": [0, 0, 1], "size": [2, 2, 1], "runtime": [huge, huge, huge], "processors": 2}
     for policy in ("fcfs", "easy", "conservative"):
         assert bfenv.simulate(trace(**jobs), policy).check().start.tolist() == [0, huge, 2 * huge]
 
 
-def test_users_are_numbered_from_0_in_the_order_of_their_ids():
+def test_user_numbers():
+    """Users are numbered from 0 in the order of their ids."""
     assert trace(user=[10**13, 7]).jobs.user.tolist() == [1, 0]
     assert trace(user=[-1, 10**13]).jobs.user.tolist() == [-1, 0]
     assert trace(user=[1, 0]).jobs.user.tolist() == [1, 0]
@@ -80,24 +82,28 @@ def test_users_are_numbered_from_0_in_the_order_of_their_ids():
         bfenv.Trace(one.jobs._replace(user=np.array([0, 10**7])), one.runtime, 2)
 
 
-def test_without_estimates_users_know_their_runtimes():
+def test_no_estimates():
+    """Without estimates, the estimate of a job is its runtime."""
     assert trace().jobs.estimate.tolist() == [3, 4]
 
 
-def test_the_arrays_of_a_trace_cannot_be_written_even_after_pickling():
+def test_read_only():
+    """The arrays of a trace cannot be written, nor those of a pickled or copied one."""
     for one in (trace(), pickle.loads(pickle.dumps(trace())), copy.deepcopy(trace())):
         for values in (*one.jobs, one.runtime):
             with pytest.raises(ValueError, match="read-only"):
                 values[0] = 1
 
 
-def test_making_a_trace_leaves_the_callers_arrays_writable():
+def test_callers_arrays():
+    """Making a trace leaves the caller's arrays writable."""
     runtime = np.array([3, 4])
     trace(runtime=runtime)
     runtime[0] = 1
 
 
-def test_a_slice_is_a_trace_that_begins_at_0():
+def test_slice():
+    """A slice of a trace is a trace that begins at 0."""
     whole = trace(submit=[10, 100_000], requested_start=[0, 100_020], time_of_day=3600)
     part = whole[1:]
     assert part.jobs.submit.tolist() == [0]
@@ -109,7 +115,8 @@ def test_a_slice_is_a_trace_that_begins_at_0():
             whole[window]
 
 
-def test_equal_content_has_equal_hashes_and_any_change_another():
+def test_hash():
+    """Traces of equal content have equal hashes, and any change of it gives another."""
     one = trace(estimate=[9, 9])
     assert one.hash == trace(estimate=[9, 9], name="other").hash
     changes = [
@@ -124,7 +131,8 @@ def test_equal_content_has_equal_hashes_and_any_change_another():
     )
 
 
-def test_offered_load_is_work_over_capacity_until_the_last_submit_time():
+def test_offered_load():
+    """The offered load is work over capacity until the last submit time."""
     assert trace().offered_load == (3 * 1 + 4 * 2) / (2 * 5)
     assert trace(submit=[0, 0]).offered_load == math.inf
 

@@ -30,8 +30,11 @@ def twice():
     return function(), hits(function)
 
 
-def test_only_what_can_change_a_kernel_recompiles_it(own):
-    """A changed constant of an imported module does; comments and modules beside it do not."""
+def test_recompilation(own):
+    """Only what can change a kernel recompiles it.
+
+    A changed constant of an imported module does; comments and modules beside it do not.
+    """
     assert twice() == (42, 0)
     assert twice() == (42, 1)
     edit(own / "callee.py", '"""The number."""', '"""Another docstring."""  # a comment')
@@ -188,8 +191,11 @@ print(has_index_patch(), pop(events))
 """
 
 
-def test_a_numba_that_compiles_indices_otherwise(tmp_path):
-    """Kernels run without the replaced function where another is called in its place."""
+def test_other_numba(tmp_path):
+    """Kernels run with a numba that compiles indices otherwise.
+
+    They run without the replaced function where another is called in its place.
+    """
     assert has_index_patch()
     assert run_python(OTHER_NUMBA, tmp_path, tmp_path / "cache").stdout == "False 1\n"
 

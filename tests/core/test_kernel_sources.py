@@ -95,7 +95,7 @@ def test_installed_packages(own, digest, tmp_path, monkeypatch):
         assert (digest("user") != before) == expected
 
 
-def test_imported_code_is_older_than_its_file(own, digest, monkeypatch):
+def test_older_code(own, digest, monkeypatch):
     """Nothing is kept of a process that may have imported an older state of a file."""
     assert digest("caller") is not None
     monkeypatch.setattr(kernel_sources, "PROCESS_START", 0)

@@ -13,8 +13,11 @@ from tests.linked_jobs import merged_traces, partitioned, three_jobs
 
 @given(merged_traces(), st.sampled_from(["fcfs", "easy", "conservative", "easy-sjf"]))
 @settings(max_examples=60)
-def test_a_policy_on_the_merged_workload_is_the_policy_on_each_partition(trace, policy):
-    """Job by job, with the partition read as a workload of its own that begins at time 0."""
+def test_merged_workload(trace, policy):
+    """A policy on the merged workload is the policy on each partition.
+
+    Job by job, with the partition read as a workload of its own that begins at time 0.
+    """
     schedule = bfenv.simulate(trace, policy).check()
     for jobs, part in traces_of_machines(trace):
         begin = part.jobs.submit[0]
@@ -22,28 +25,34 @@ def test_a_policy_on_the_merged_workload_is_the_policy_on_each_partition(trace, 
         assert (schedule.start[jobs] == alone.start + begin).all()
 
 
-def test_a_job_waits_for_its_own_partition_while_another_one_is_idle():
+def test_idle_partition():
+    """A job waits for its own partition while another one is idle."""
     assert bfenv.simulate(three_jobs(), "easy").start.tolist() == [0, 100, 2]
 
 
-def test_one_partition_of_a_larger_machine_has_its_own_processors_only():
+def test_larger_machine():
+    """One partition of a larger machine has its own processors only."""
     trace = partitioned(bfenv.make_trace([0, 1], [2, 2], [9, 9], 4), [1, 1], "cpu=2", 4)
     assert bfenv.simulate(trace, "fcfs").start.tolist() == [0, 9]
 
 
-def test_partitions_on_the_same_nodes_are_one_machine():
+def test_same_nodes():
+    """Partitions on the same nodes are one machine."""
     trace = bfenv.make_trace([0, 1], [3, 3], [9, 9], 4)
     one = partitioned(trace, [1, 2], "cpu=4,gpu=cpu", 4)
     assert bfenv.simulate(one, "fcfs").start.tolist() == [0, 9]
 
 
-def test_partitions_that_share_some_nodes_are_refused():
+def test_some_shared_nodes():
+    """Partitions that share some nodes are refused, and the message names them."""
     trace = partitioned(bfenv.make_trace([0, 1], [1, 1], [9, 9], 4), [1, 2], "cpu=4,gpu&cpu", 4)
     with pytest.raises(PolicyError, match="easy knows no partitions, and gpu and cpu of site"):
         bfenv.simulate(trace, "easy")
 
 
-def test_messages_have_the_numbers_of_the_whole_trace():
+def test_numbers_in_messages():
+    """Messages have the numbers that jobs have in the whole trace."""
+
     def idle(cluster, jobs):
         """Start nothing."""
 
@@ -51,25 +60,29 @@ def test_messages_have_the_numbers_of_the_whole_trace():
         bfenv.simulate(three_jobs(), idle)
 
 
-def test_an_outage_takes_its_share_of_each_partition():
+def test_outages():
+    """An outage takes its share of each partition."""
     outages = (Outage(0, 10, 6), Outage(20, 30, 3))
     parts = [part for _, part in traces_of_machines(three_jobs(outages=outages))]
     assert [[one.processors for one in part.outages] for part in parts] == [[4, 2], [2, 1]]
 
 
-def test_a_partition_is_a_workload_of_its_own():
+def test_one_partition():
+    """A partition can be read as a workload of its own."""
     part = bfenv.workloads.transformed(three_jobs(), partition="gpu")
     assert (part.processors, part.jobs.size.tolist()) == (2, [2, 2])
 
 
-def test_the_environment_draws_episodes_from_each_partition():
+def test_episodes():
+    """The environment draws episodes from each partition."""
     from bfenv.envs.episode_source import EpisodeSource
 
     source = EpisodeSource(three_jobs(), None, "all", 0, 1)
     assert [trace.processors for trace in source.traces] == [4, 2]
 
 
-def test_sizes_make_a_trace_another_content():
+def test_hashes():
+    """A trace has another hash with other sizes of partitions, and with none."""
     trace = bfenv.make_trace([0, 1], [2, 2], [9, 9], 6)
     sizes = ["", "cpu=4,gpu=2", "cpu=2,gpu=4"]
     hashes = {partitioned(trace, [1, 2], text, 6).hash for text in sizes}
@@ -88,7 +101,8 @@ def test_sizes_make_a_trace_another_content():
         ("cpu=4,gpu=0", "gives no processors"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused(sizes, message):
+def test_wrong_sizes(sizes, message):
+    """Sizes that cannot be are refused, and the message says why."""
     trace = bfenv.make_trace([0, 1, 2], [2, 2, 4], [9, 9, 9], 6)
     with pytest.raises(WorkloadError, match=message):
         partitioned(trace, [2, 2, 1], sizes, 6)

@@ -178,7 +178,7 @@ def test_fit_before(machine, wishes, data):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_moves_without_room_for_more_steps(seed):
+def test_full_profile(seed):
     """A long profile joins its steps where it is full, whatever has been moved before."""
     generator = np.random.default_rng(seed)
     count = p.LONG // 2 + 50

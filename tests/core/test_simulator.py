@@ -27,7 +27,8 @@ def greedy(cluster, jobs, memory):
 
 
 @given(small_traces())
-def test_a_kernel_called_from_python_makes_the_schedule_of_its_compiled_loop(trace):
+def test_loop_in_python(trace):
+    """A kernel called from Python makes the schedule of its compiled loop."""
     for policy in (baselines.ALL["fcfs"], baselines.ALL["easy"]):
         slow = bfenv.Policy(name="slow", decide=policy.decide)
         for order in ("standard", "pyss"):
@@ -52,7 +53,8 @@ def test_rewritten_history(column):
 
 
 @given(small_traces(requested_starts=True))
-def test_a_plain_python_policy_can_honour_requested_starts(trace):
+def test_requested_starts(trace):
+    """A policy in plain Python can honour requested starts."""
     policy = bfenv.Policy(name="greedy", decide=greedy, requested_starts=True)
     bfenv.simulate(trace, policy).check()
 
@@ -73,7 +75,8 @@ def test_unknown_event_order():
         bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), "easy", event_order="random")
 
 
-def test_a_policy_that_does_not_plan_for_requested_starts_is_not_given_any():
+def test_no_requested_starts():
+    """A policy that does not plan for requested starts is not given any: they are an error."""
     trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1, requested_start=[0, 5])
     with pytest.raises(bfenv.PolicyError, match="easy .* job 1 of unnamed"):
         bfenv.simulate(trace, "easy")
@@ -140,7 +143,7 @@ def test_caught_illegal_start():
     assert not isinstance(caught.value, bfenv.PolicyError)
 
 
-def test_wake_ups_are_scheduling_passes():
+def test_wake_ups():
     """A policy makes a pass at each time that it asked for."""
     times = []
 
@@ -157,7 +160,9 @@ def test_wake_ups_are_scheduling_passes():
     assert schedule.start.tolist() == [6]
 
 
-def test_the_seed_is_the_seed_of_the_memory():
+def test_seed():
+    """The seed of a run is the seed of the policy's memory."""
+
     def memory(jobs, processors, generator):
         return generator.random(3)
 
@@ -211,7 +216,8 @@ GOOD = bfenv.Schedule(
 )
 
 
-def test_a_possible_schedule_passes_and_is_returned():
+def test_possible_schedule():
+    """A possible schedule passes its check and is returned, and its usage is as drawn."""
     assert GOOD.check() is GOOD
     times, used = GOOD.usage()
     assert times.tolist() == [0, 1, 4, 6]
@@ -231,7 +237,8 @@ def test_a_possible_schedule_passes_and_is_returned():
         ({"trial_start": [-1, -1, 2], "trial_end": [-1, -1, 4]}, "5 of 4 processors .* at 2 s"),
     ],
 )
-def test_an_impossible_schedule_is_refused_by_what_is_wrong(change, message):
+def test_impossible_schedule(change, message):
+    """An impossible schedule is refused by what is wrong in it."""
     with pytest.raises(bfenv.PolicyError, match=message):
         replace(GOOD, **{name: np.array(values) for name, values in change.items()}).check()
 
@@ -239,7 +246,7 @@ def test_an_impossible_schedule_is_refused_by_what_is_wrong(change, message):
 @pytest.mark.parametrize(
     "change", [{"start": np.array([0, 1])}, {"end": np.array([4.0, 4, 6])}, {"trial_start": None}]
 )
-def test_an_array_of_another_trace(change):
+def test_wrong_array(change):
     """A schedule with an array that is not one integer per job is refused when it is made."""
     with pytest.raises(bfenv.PolicyError, match=f"{next(iter(change))} must be 3 integers"):
         replace(GOOD, **change)

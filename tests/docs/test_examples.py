@@ -59,7 +59,7 @@ def folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("path", list(pages()))
-def test_the_examples_of_a_page_work(path, folder, monkeypatch, capsys):
+def test_examples_of_page(path, folder, monkeypatch, capsys):
     """Examples print what the page says; commands succeed, and print or write something."""
     namespace = {}
     for i, (language, text) in enumerate(blocks(path)):
@@ -74,8 +74,11 @@ def test_the_examples_of_a_page_work(path, folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("path", list(pages()))
-def test_a_page_imports_bfenv_before_it_makes_the_environment(path):
-    """Here bfenv has been imported already; a reader's Python knows Backfill-v0 only afterwards."""
+def test_import_first(path):
+    """A page imports bfenv before it makes the environment.
+
+    Here bfenv has been imported already; a reader's Python knows Backfill-v0 only afterwards.
+    """
     text = "".join(text for language, text in blocks(path) if language == "python")
     before = re.split(r"gymnasium\.make", text)[0]
     assert before == text or re.search(r"(import|from) bfenv\b", before)
@@ -108,8 +111,11 @@ def run_command(line, folder, monkeypatch, capsys):
 ARCHIVE = "docs/agents/boards/archive.md"
 
 
-def test_the_readme_is_short_and_its_links_lead_to_files():
-    """At most 600 words. Links begin with the project's address, if it has one."""
+def test_readme():
+    """The README is short, and its links lead to files.
+
+    At most 600 words. Links begin with the project's address, if it has one.
+    """
     text = (ROOT / "README.md").read_text()
     assert len(text.split()) <= 600
     addresses = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
@@ -122,8 +128,8 @@ def test_the_readme_is_short_and_its_links_lead_to_files():
         assert (ROOT / file).is_file(), link
 
 
-def test_the_first_rows_of_the_leaderboard_are_those_of_its_page():
-    """The README's lines are those of the whole table, and a learned agent is first."""
+def test_first_rows():
+    """The README's rows of the leaderboard are those of its page, a learned agent first."""
     readme, page = (
         {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
         for text in ((ROOT / name).read_text() for name in ("README.md", ARCHIVE))
@@ -136,7 +142,7 @@ def test_the_first_rows_of_the_leaderboard_are_those_of_its_page():
         )
 
 
-def test_no_block_has_a_language_that_no_test_runs():
+def test_languages():
     """Every block is run, or says that it is text, or is MyST's."""
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")):
         if not SEPARATE & set(path.relative_to(ROOT).parts):
@@ -144,8 +150,8 @@ def test_no_block_has_a_language_that_no_test_runs():
                 assert language in ("python", "console", "text") or language[0] == "{", path
 
 
-def test_the_citation_has_the_version_of_the_package():
-    """And the licence of the package."""
+def test_citation():
+    """The citation has the version and the licence of the package."""
     text = (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^version: (.*)$", text, re.M)[1] == bfenv.__version__
     assert re.search(r"^license: (.*)$", text, re.M)[1] == metadata("bfenv")["License-Expression"]

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_each_promise_names_its_tests():
+def test_promises():
     """Each row of the table names tests, each a function of a file, and they are there."""
     rows = re.findall(r"^\| [A-Z].*\|$", (ROOT / "docs" / "trust.md").read_text(), re.M)
     assert len(rows) >= 10

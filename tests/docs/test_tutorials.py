@@ -30,7 +30,7 @@ def test_every_tutorial_is_tested():
     assert {path.stem for path in FOLDER.glob("*.py")} == set(SHORT)
 
 
-def test_nothing_lies_beside_the_tutorials():
+def test_clean_folder():
     """What a tutorial writes does not stay in the sources."""
     assert {path.suffix for path in FOLDER.iterdir()} == {".py", ".rst"}
 

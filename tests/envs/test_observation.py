@@ -43,15 +43,18 @@ def whole_day(found):
         found[second, 0], found[second, 1] = sine_and_cosine(second)
 
 
-def test_each_second_has_the_sine_and_cosine_of_its_angle():
-    """Adding two angles of a table gives the float32 that numpy's functions give."""
+def test_sine_and_cosine():
+    """Each second of a day has the sine and cosine of its angle.
+
+    Adding two angles of a table gives the float32 that numpy's functions give.
+    """
     found, angle = np.empty((DAY, 2), np.float32), np.arange(DAY) * (2 * np.pi / DAY)
     whole_day(found)
     exact = np.stack([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
     np.testing.assert_array_equal(found, exact)
 
 
-def test_each_time_ahead_has_its_step():
+def test_steps_ahead():
     """The look-up finds what a search finds, also beside the second of each step."""
     for ahead in [*range(3000), *(AHEAD[1:, None] + [-1, 0, 1]).ravel().tolist()]:
         if ahead <= AHEAD[-1]:

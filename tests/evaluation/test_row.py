@@ -229,8 +229,11 @@ def test_round_trip(row):
     assert again.to_json() == data
 
 
-def test_every_field_is_required_or_a_result():
-    """A new field must be added to these tests."""
+def test_all_fields():
+    """Each field of a row is required, optional, a result, local or the error.
+
+    A new field must be added to these tests.
+    """
     names = {"error", *record.OPTIONAL, *record.PARTS, *record.LOCAL}
     assert set(record.REQUIRED) | names == {field.name for field in fields(record.Row)}
 
@@ -386,7 +389,7 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS, TEXTS, st.integers(0, 9), st.integers(0, 9))
-def test_keys_are_safe_and_distinct(one, two, seed, other):
+def test_safe_keys(one, two, seed, other):
     """Names become files that stay in the folder and never collide."""
     key = record.row_key("policy", one, two, seed)
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+_-]{1,120}", key), key

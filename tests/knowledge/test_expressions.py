@@ -97,7 +97,7 @@ def slow(text, machine):
 
 @given(texts)
 @settings(max_examples=60)
-def test_values_are_those_of_plain_arithmetic(machine, text):
+def test_values(machine, text):
     """Any expression has the value that Python computes, for every waiting job."""
     expected = slow(text, machine)
     assert scores(text, machine) == pytest.approx(expected, rel=1e-9, abs=1e-300)
@@ -152,7 +152,7 @@ def test_undefined_values_come_last(machine):
         ("size *" + " wait *" * 800, "column 5607 of '..."),
     ],
 )
-def test_what_is_no_arithmetic_is_refused(text, named):
+def test_no_arithmetic(text, named):
     """Anything but arithmetic on known names is an error that points at its place."""
     with pytest.raises(PolicyError) as error:
         ep.parse_expression(text)

@@ -59,12 +59,16 @@ A, B, C = (10, 1, 40), (20, 8, 10), (50, 3, 20)
         ("aged-sjf", "BCA"),
     ],
 )
-def test_three_jobs_are_ordered_as_by_hand(order, expected):
+def test_by_hand(order, expected):
+    """Each order sorts three jobs as they are sorted by hand."""
     assert "".join("ABC"[job] for job in ranked(order, 100, A, B, C)) == expected
 
 
-def test_a_day_is_how_long_a_job_may_be_overtaken_by_new_ones_of_a_minute():
-    """Zotkin et al. 2000, section 8: delay = (r - r_min) / (weight r_min r), at most a day here."""
+def test_day_of_delay():
+    """A job may be overtaken by new ones of a minute for a day at most.
+
+    Zotkin et al. 2000, section 8: delay = (r - r_min) / (weight r_min r), at most a day here.
+    """
     longest = 10**9  # seconds
     limit = (longest - 60) / (p.ORDERS["aged-sjf"].weight * 60 * longest)
     assert limit == pytest.approx(DAY)
@@ -73,13 +77,15 @@ def test_a_day_is_how_long_a_job_may_be_overtaken_by_new_ones_of_a_minute():
     assert ranked("aged-random", DAY, (0, 1, longest), (DAY, 1, 1)) == [0, 1]
 
 
-def test_a_larger_weight_is_closer_to_arrival_order():
+def test_larger_weight():
+    """A larger weight is closer to the order of arrival."""
     jobs = (0, 1, 50), (10, 1, 5)
     assert ranked("aged-sjf", 10, *jobs, weight=0.01) == [1, 0]
     assert ranked("aged-sjf", 10, *jobs, weight=0.02) == [0, 1]
 
 
-def test_random_orders_depend_on_the_generator_and_the_others_do_not():
+def test_random_orders():
+    """Random orders depend on the generator, and the others do not."""
     trace = bfenv.make_trace(range(50), [1] * 50, [9] * 50, 1)
     cluster, jobs, truth = new_cluster(trace)
     while now(cluster) < 49:
@@ -93,7 +99,8 @@ def test_random_orders_depend_on_the_generator_and_the_others_do_not():
         assert (len(lines) > 1) == order.stochastic, name
 
 
-def test_the_larger_random_number_by_length_comes_first():
+def test_random_by_length():
+    """In random-sjf, the larger quotient of random number and length comes first."""
     trace = bfenv.make_trace([0, 0], [1, 1], [1000, 1], 1)
     ranking = p.new_ranking(p.find_order("random-sjf"), trace.jobs, np.random.default_rng(0))
     assert (ranking.number > 0.01).all()
@@ -103,7 +110,8 @@ def test_the_larger_random_number_by_length_comes_first():
 @every_order
 @settings(max_examples=30)
 @given(trace=small_traces(jobs=12), data=st.data())
-def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(order, trace, data):
+def test_line(order, trace, data):
+    """The line is the sorted queue, whoever starts and whatever is taken back."""
     cluster, jobs, truth = new_cluster(trace)
     ranking = p.new_ranking(p.ORDERS[order], jobs, np.random.default_rng(1))
     weight, numbers = p.ORDERS[order].weight, np.random.default_rng(1).random(len(trace)).tolist()
@@ -167,14 +175,14 @@ def test_merging(scores, random):
     assert list(pairs) == sorted(zip(scores, line, strict=True))
 
 
-def test_an_unknown_order_is_refused_by_the_option_that_names_it():
-    """The error names the option, the value, and what is known."""
+def test_unknown_order():
+    """An unknown order is refused: the error names the option, the value, and what is known."""
     with pytest.raises(PolicyError, match="backfill.*'sjf'.*'sfj'"):
         p.find_order("sfj", "backfill")
 
 
-def test_a_weight_is_of_aged_orders_only():
-    """One of two orders is enough; zero counts unless the weight must be positive."""
+def test_weight():
+    """A weight needs one aged order, and may be 0 unless it must be positive."""
     fcfs, aged = p.ORDERS["fcfs"], p.ORDERS["aged-sjf"]
     p.check_weight(None, fcfs)
     p.check_weight(0, aged)
@@ -187,7 +195,8 @@ def test_a_weight_is_of_aged_orders_only():
         p.check_weight(-1, aged)
 
 
-def test_every_order_says_what_it_is_and_where_it_comes_from():
+def test_descriptions():
+    """Every order says what it is and where it comes from."""
     assert [order.name for order in p.ORDERS.values()] == list(p.ORDERS)
     assert [order.code for order in p.ORDERS.values()] == list(range(len(p.ORDERS)))
     assert all(order.meaning and order.formula and order.source for order in p.ORDERS.values())
@@ -210,8 +219,11 @@ def test_slowdown_by_width():
     longer=st.integers(0, 10**6),
     others=st.integers(0, 10**6),
 )
-def test_no_new_job_gets_ahead_after_the_bound(weight, shortest, longer, others):
-    """Zotkin et al. 2000, section 8: the delay after which is (r - r_min) / (weight r_min r)."""
+def test_bound(weight, shortest, longer, others):
+    """No new job gets ahead after the bound.
+
+    Zotkin et al. 2000, section 8: the delay after which is (r - r_min) / (weight r_min r).
+    """
     length = shortest + longer
     bound = (length - shortest) / (weight * shortest * length)
     delay = int(bound) + 1

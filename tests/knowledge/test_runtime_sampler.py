@@ -58,7 +58,7 @@ def exact(ended, jobs, job, known):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_frequencies_are_the_exact_chances(seed):
+def test_frequencies(seed):
     """The strata of many futures hit every runtime as often as the slow version says."""
     futures, ended, checked = 4_000, [], []
     generator = np.random.default_rng(seed)
@@ -147,7 +147,7 @@ def test_the_seed_decides():
     assert np.array_equal(one, same) and not np.array_equal(one, other)
 
 
-def test_a_history_can_be_made_later():
+def test_late_history():
     """The history of all ended jobs equals the one that learned pass by pass."""
 
     def look(cluster, jobs, history):
@@ -158,7 +158,7 @@ def test_a_history_can_be_made_later():
     watch(mixed_trace(6), look)
 
 
-def test_a_killed_trial_is_evidence():
+def test_killed_trial():
     """A job that outlived a trial of 4 s is sampled beyond 4 s while it waits again."""
     trace = bfenv.make_trace([0], [1], [9], 1, estimate=[12])
     known = []
@@ -175,7 +175,7 @@ def test_a_killed_trial_is_evidence():
 
 
 @pytest.mark.parametrize("futures", [0, 1.5, "many"])
-def test_a_wrong_number_of_futures_is_refused(futures):
+def test_number_of_futures(futures):
     """The number of futures must be a positive integer."""
     trace = mixed_trace(0, 3)
     history = rs.new_runtime_history(trace.jobs)

@@ -66,7 +66,7 @@ def observed(trace):
 
 @given(small_traces(jobs=10))
 @settings(max_examples=30)
-def test_it_is_what_the_slow_version_says(trace):
+def test_slow_version(trace):
     """Every quantity of every waiting job at every pass equals the recomputed one."""
     for _, values, expected in observed(trace):
         for row, one in zip(values.values(), expected, strict=True):
@@ -79,7 +79,7 @@ def test_names_and_quantities_agree():
     assert all(each.unit and each.meaning for each in h.QUANTITIES)
 
 
-def test_a_log_without_users_knows_requests_only():
+def test_no_users():
     """Without users, estimates stand in for runtimes, and a job counts itself only."""
     trace = bfenv.make_trace([0, 0, 5], [1, 1, 1], [3, 3, 3], 1, estimate=[4, 9, 6], user=[-1] * 3)
     for _, values, _ in observed(trace):

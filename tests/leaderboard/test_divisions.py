@@ -39,7 +39,7 @@ def test_the_field_decides():
         Row.from_json(one.to_json().replace(b"trials", b"champions"), "x")
 
 
-def test_each_division_has_its_own_ranks():
+def test_own_ranks():
     """A policy with trials takes no rank from one that runs jobs to completion."""
     rows = [
         replace(row(policy, f"w{w}", s, base * (1 + w) * (1 + 0.1 * s)), division=where)
@@ -62,7 +62,7 @@ def test_each_division_has_its_own_ranks():
     assert [line.ratio for line in lines] == pytest.approx([0.5, 1, 0.1, 0.2])
 
 
-def test_clairvoyant_workloads_are_ranked_apart():
+def test_clairvoyant_workloads():
     """Where some workloads have exact estimates, a policy has one line for those."""
     rows = [
         replace(row(policy, name, s, value + s), division=where)

@@ -89,7 +89,7 @@ def test_code_hash():
     assert code_hash("policy", "easy:order=sjf") is None
 
 
-def test_code_hash_of_a_card(tmp_path):
+def test_hash_of_card(tmp_path):
     """The hash of an agent in a file is that of its card, however it is named."""
     path = tmp_path / "mine.json"
     write_card(path, Card("mine", "completion", "policy", "", "easy(order=sjf)", {}, ()))

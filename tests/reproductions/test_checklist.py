@@ -33,7 +33,7 @@ POLICIES, WORKLOADS, METRICS, FUNCTIONS, COMMANDS, SETTINGS, LOGS, PAGES, OTHERS
 )
 
 
-def test_the_kinds_are_all_tried():
+def test_kinds():
     """Each line is of a kind that some test below tries."""
     lists = (POLICIES, WORKLOADS, METRICS, FUNCTIONS, COMMANDS, SETTINGS, LOGS, PAGES, OTHERS)
     assert sum(map(len, lists)) == len(LINES) and {kind for kind, _ in LINES} <= KINDS.keys()
@@ -139,12 +139,15 @@ def test_tables_and_figures(paper):
         assert item.build(False).values(), item.name
 
 
-def test_the_page_is_what_the_list_says():
-    """If not, make it again: `python -m reproductions checklist --out docs/reproductions`."""
+def test_generated_page():
+    """The page says what the list says.
+
+    To make it again: `python -m reproductions checklist --out docs/reproductions`.
+    """
     assert (ROOT / "docs" / "reproductions" / "checklist.md").read_text() == render()
 
 
-def test_a_missing_name_is_found():
+def test_missing_name():
     """The tests above fail for a name that does not exist."""
     wrong = Entry("Section 1", "nothing", "policy", "no-such-policy")
     with pytest.raises(bfenv.BfenvError):

@@ -27,7 +27,7 @@ def schedule(trace, start, **records):
     return Schedule(trace, "", 0, start, start + trace.runtime, none, none, records)
 
 
-def test_time_stolen_from_a_head_adds_up():
+def test_stolen_time():
     """Tsafrir 2010, Figure 6: three wild backfills move job 3 from 6 to 10, so 4 are stolen."""
     found = bfenv.simulate(heel_and_toe(), "easy")
     assert found.start.tolist() == [0, 0, 10, 4, 6, 8]
@@ -35,7 +35,7 @@ def test_time_stolen_from_a_head_adds_up():
     assert MEASURES["wild"](found) == 0.5
 
 
-def test_ratios_are_of_the_chosen_jobs():
+def test_ratios():
     """R = (s1 - sm) / min, by class of estimates and by priority; a gain is s1 - sm."""
     trace = bfenv.make_trace([0, 0], [1, 1], [10, 10], 1, estimate=[10, 2000], priority=[1, 0])
     one, other = schedule(trace, [0, 10]), schedule(trace, [10, 0])
@@ -57,7 +57,7 @@ def test_guarantees_and_reservations():
     assert (MEASURES["reservations"](found), MEASURES["missed"](found)) == (2, 1)
 
 
-def test_crashed_jobs_and_short_ones():
+def test_crashed_and_short():
     """Crashed: estimates above 1000 s, runtimes below 180 s; short jobs count as they start."""
     estimates = [3600, 3600, 1000, 301]
     trace = bfenv.make_trace([0] * 4, [1] * 4, [179, 180, 100, 60], 4, estimate=estimates)
@@ -79,8 +79,11 @@ def test_readings_are_schedules(trace):
 
 
 @pytest.mark.thorough
-def test_the_own_pivot_only_lets_other_pivots_wait():
-    """A wide job with a long estimate waits behind small ones that never cross their own pivot."""
+def test_own_pivot_only():
+    """Where a job respects its own pivot only, other pivots wait longer.
+
+    A wide job with a long estimate waits behind small ones that never cross their own pivot.
+    """
     rows = [(0, 2, 900), (0, 2, 900), (1, 4, 20_000), *((10 * i, 2, 900) for i in range(1, 60))]
     trace = bfenv.make_trace(*zip(*rows, strict=True), 4)
     plain = "multiqueue(speculation=0)"
@@ -100,8 +103,11 @@ def content(*runs):
     return Content((), (Panel("", "", "", lines),))
 
 
-def test_a_row_has_what_its_simulations_gave():
-    """Means of the very schedules that `simulate` makes, and of their gain on the reference's."""
+def test_row():
+    """A row has what its simulations gave.
+
+    Means of the very schedules that `simulate` makes, and of their gain on the reference's.
+    """
     row = make_row(Run(WORKLOAD, "easy", EXACT, reference="fcfs"), ("wait", "gain-wait"))
     trace = load_workload(WORKLOAD, estimates="exact")
     wait, fcfs = (simulate(trace, policy).wait.mean() for policy in ("easy", "fcfs"))
@@ -113,8 +119,8 @@ def test_a_row_has_what_its_simulations_gave():
     assert longer["values"]["wait"][0] > wait
 
 
-def test_seeds_draw_estimates_and_decisions():
-    """Each seed has its own estimates; a deterministic run has equal values."""
+def test_seeds():
+    """Each seed draws its estimates and decisions; a deterministic run has equal values."""
     for policy, steps in (("easy", RANDOM), ("conservative-replan-random", ())):
         row = make_row(Run(LONGER, policy, steps, 3), ("wait",))
         assert len(set(row["values"]["wait"])) == 3

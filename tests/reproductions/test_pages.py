@@ -34,8 +34,11 @@ def made_up(monkeypatch):
     return one, {run: {"run": run._asdict()} | row | full for run, row in rows.items()}
 
 
-def test_a_page_has_theirs_ours_and_ratio(made_up):
-    """With marks, claims with their numbers, notes, logs, command and time."""
+def test_page(made_up):
+    """A page has theirs, ours and the ratio.
+
+    With marks, claims with their numbers, notes, logs, command and time.
+    """
     one, rows = made_up
     text = render(one, one.items, rows)
     assert "| EASY | 10.50 / 10.0 = 1.05 ✓ |" in text
@@ -48,8 +51,11 @@ def test_a_page_has_theirs_ours_and_ratio(made_up):
     assert "| EASY | – / 10.0 |" in text and "nothing to compare" in text
 
 
-def test_a_page_is_written_with_its_figures_and_rows(made_up, tmp_path):
-    """PNG and SVG, and one file of all rows; equal rows make equal files."""
+def test_written_page(made_up, tmp_path):
+    """A page is written with its figures and rows.
+
+    PNG and SVG, and one file of all rows; equal rows make equal files.
+    """
     one, rows = made_up
     rows = {run: row | {"run": list(run), "schema": 1} for run, row in rows.items()}
     path = write_page(one, one.items, rows, tmp_path)
@@ -61,8 +67,11 @@ def test_a_page_is_written_with_its_figures_and_rows(made_up, tmp_path):
     assert files == {f.name: f.read_bytes() for f in (tmp_path / "made-up").iterdir()}
 
 
-def test_printed_values_are_drawn_beside_ours(made_up):
-    """A cross at the printed value, in the colour of its line; a curve's labels below its bars."""
+def test_printed_values(made_up):
+    """Printed values are drawn beside ours.
+
+    A cross at the printed value, in the colour of its line; a curve's labels below its bars.
+    """
     one, rows = made_up
     content = one.items[0].build(False)
     theirs = figures.printed("made-up", "table-1")
@@ -102,8 +111,11 @@ def rows_of(paper):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_the_page_is_what_its_rows_say(name):
-    """If not, make it again: `python -m reproductions PAPER --out docs/reproductions`."""
+def test_kept_page(name):
+    """A page of this repository is what its rows say.
+
+    If not, make it again: `python -m reproductions PAPER --out docs/reproductions`.
+    """
     one, text = PAPERS[name], (PAGES / f"{name}.md").read_text()
     rows = rows_of(one)
     pictures = {stem: file for file, stem in re.findall(rf"\(({name}/(.*)\.png)\)", text)}
@@ -113,8 +125,11 @@ def test_the_page_is_what_its_rows_say(name):
     assert len((PAGES / name / "rows.jsonl").read_text().splitlines()) == len(rows)  # none is stale
 
 
-def test_the_theses_worked_tables_come_out_exactly():
-    """Shmueli 2003, Tables 1.1 and 3.1 to 3.8: every cell."""
+def test_worked_tables():
+    """The thesis's worked tables come out exactly.
+
+    Shmueli 2003, Tables 1.1 and 3.1 to 3.8: every cell.
+    """
     one = PAPERS["shmueli-los2003"]
     tables = [table for table in one.items if table.name.startswith("table-")]
     assert len(tables) == 9

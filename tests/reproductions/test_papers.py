@@ -40,7 +40,7 @@ def test_runs_can_be_made(paper):
 
 
 @every_paper
-def test_printed_values_have_a_place(paper):
+def test_printed_values(paper):
     """Each printed number belongs to a cell or a drawn point; names and places are unique."""
     names = {item.name for item in paper.items}
     assert read_printed(paper.name).keys() <= names and len(names) == len(paper.items)
@@ -61,7 +61,7 @@ ABSENT = {  # log of a paper: an item with its cells, the policies of which one 
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_cells_fill_when_a_log_is_fetched(name, tmp_path, monkeypatch, request):
+def test_absent_log(name, tmp_path, monkeypatch, request):
     """Without the log, the page names the command that fetches it; with it, cells have numbers."""
     request.addfinalizer(rows._base.cache_clear)  # it would keep the small log for other tests
     paper, item, label = ABSENT[name]
@@ -83,7 +83,7 @@ def test_cells_fill_when_a_log_is_fetched(name, tmp_path, monkeypatch, request):
     assert f"`bfenv workloads fetch {name}`" not in render(find_paper(paper), [one], found)
 
 
-def test_items_are_found_by_name():
+def test_named_items():
     """Items come in the order of the paper; for an unknown name, the message suggests others."""
     paper = find_paper("zotkin2000")
     found = find_items(paper, ["table-9", "table-2"])
@@ -118,8 +118,8 @@ FINDINGS = {
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("paper, item", FINDINGS, ids=[" ".join(key) for key in FINDINGS])
-def test_a_finding_holds_on_generated_workloads(paper, item, tmp_path):
-    """All comparisons of these claims hold."""
+def test_findings(paper, item, tmp_path):
+    """On generated workloads, all comparisons of these claims hold."""
     (one,) = find_items(find_paper(paper), [item])
     results = Results(run(plan([one], tmp_path, quick=True), tmp_path))
     claims = {claim.text: claim for claim in one.build(True).claims}

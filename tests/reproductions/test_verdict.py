@@ -31,8 +31,11 @@ def judged(monkeypatch):
         (4, (4,), (4.2,), {"exact": True}),
     ],
 )
-def test_numbers_agree_within_a_band_or_rounding(judged, theirs, agree, differ, options):
-    """Within 10 % either way round, or as near as one decimal can say; exact items have no band."""
+def test_band_and_rounding(judged, theirs, agree, differ, options):
+    """Numbers agree within a band or rounding.
+
+    Within 10 % either way round, or as near as one decimal can say; exact items have no band.
+    """
     for ours in (*agree, *differ):
         found = judged({"easy": float(theirs)}, {"easy": ours}, **options)
         expected = AGREES if ours in agree else DIFFERS
@@ -50,14 +53,14 @@ def test_other_jobs_never_agree(judged):
     assert judged({"easy": 1.0}, {"easy": 1}, quick=True).overall == AGREES
 
 
-def test_what_was_not_computed_says_so(judged):
+def test_missing_row(judged):
     """A missing row is neither agreement nor difference."""
     found = judged({"easy": 100.0}, {"easy": None})
     assert (found.cells[0].verdict, found.overall) == (MISSING, NOT_COMPARABLE)
     assert compare(Comparison("", value("a"), 1.0, OWN), results(b=1)) is None
 
 
-def test_an_order_is_that_of_pairs_that_differ_in_print(judged):
+def test_order(judged):
     """Pairs closer than 5 % in print have no order; the wrong ones are named."""
     printed = {"a": 10.0, "b": 10.4, "c": 20.0, "d": 30.0}
     found = judged(printed, {"a": 10.2, "b": 10.1, "c": 32, "d": 31}, ordered=True, band=1.0)
@@ -66,8 +69,8 @@ def test_an_order_is_that_of_pairs_that_differ_in_print(judged):
     assert found.overall == DIFFERS
 
 
-def test_a_claim_needs_all_its_comparisons(judged):
-    """One that does not hold is named, and makes the claim differ."""
+def test_claim(judged):
+    """A claim needs all its comparisons; one that fails is named, and makes it differ."""
     a, b, c = map(value, "abc")
     claim = Claim("a < b < c", (Comparison("low", a, b, OWN), Comparison("high", b, c, OWN)))
     assert judged({}, {"a": 1, "b": 2, "c": 3}, claims=(claim,)).overall == AGREES
@@ -76,7 +79,7 @@ def test_a_claim_needs_all_its_comparisons(judged):
     assert found.claims[0][1].failed == ("high",)
 
 
-def test_comparisons_may_be_strict_or_slack():
+def test_strict_or_slack():
     """Equal values are not less, but at most; slack is relative to the right side."""
     one = Comparison("", value("a"), value("b"), OWN)
     for strict, slack, holds in ((1, 0, 0), (0, 0, 1), (1, 0.1, 1), (1, -0.1, 0)):

@@ -35,7 +35,7 @@ CHECKS = {  # by library: what holds for the names of its script
 }
 
 
-def test_every_script_has_a_check():
+def test_checks():
     """Each script is one of a library that is checked below."""
     assert set(SCRIPTS) == set(CHECKS)
     assert len(SCRIPTS) == PAGE.count("```python")

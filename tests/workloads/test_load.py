@@ -243,7 +243,7 @@ def test_options_of_reader(folder):
         assert len(bfenv.load_workload("ANL-2009", on_error="skip")) == 8
 
 
-def test_shares_and_factors_as_text():
+def test_shares_and_factors():
     """Levels of priority are written as a tuple, users' estimates times a factor by its name."""
     text = bfenv.load_workload(
         "lublin:jobs=100,high_priority_share=(0.3, 0.1),estimates=user,factor=3"

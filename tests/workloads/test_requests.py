@@ -33,7 +33,8 @@ def sample(jobs=400, seed=0):
 
 
 @given(st.sampled_from(sorted(rq.MODELS)), seeds)
-def test_no_estimate_is_below_the_runtime_and_a_seed_makes_the_same_ones(model, seed):
+def test_models(model, seed):
+    """No estimate is below the runtime, and a seed always makes the same estimates."""
     before = sample()
     after = rq.with_estimates(before, model, seed=seed, **PARAMETERS.get(model, {}))
     assert np.all(after.runtime <= after.jobs.estimate)
@@ -45,7 +46,8 @@ def test_no_estimate_is_below_the_runtime_and_a_seed_makes_the_same_ones(model, 
         assert np.array_equal(getattr(after.jobs, column), getattr(before.jobs, column))
 
 
-def test_the_simple_models_are_multiples_of_the_runtime():
+def test_simple_models():
+    """The simple models make multiples of the runtime, each with its bound and mean."""
     before = sample()
     runtime = before.runtime
     longest = {"exact": 1, "deterministic": 3, "uniform-zotkin": 6, "uniform-tsafrir": 3}
@@ -63,7 +65,8 @@ def test_the_simple_models_are_multiples_of_the_runtime():
     assert exact == pytest.approx(0.5, abs=0.1)
 
 
-def test_modal_estimates_cut_and_count_longer_runtimes_and_by_default_cut_none():
+def test_modal_estimates():
+    """Modal estimates cut and count longer runtimes, and by default cut none."""
     before = sample(jobs=2000)
     short = rq.with_estimates(before, "tsafrir", emax=20_000, emax_share=0.3)
     assert np.array_equal(short.runtime, np.minimum(before.runtime, 20_000))
@@ -105,7 +108,7 @@ def test_unknown_model():
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "los", "multiqueue"])
 @given(before=small_traces(jobs=12))
 @settings(max_examples=10)
-def test_users_estimates_times_a_factor(policy, before):
+def test_estimates_times_factor(policy, before):
     """Policies plan with three times the estimate, and jobs are killed at the estimate itself."""
     after = transformed(before, estimates="user", factor=3)
     assert np.array_equal(after.jobs.estimate, 3 * before.jobs.estimate)
@@ -143,7 +146,8 @@ def test_priority_levels(before, share, higher, seed):
 
 
 @given(small_traces(jobs=30), st.floats(0, 1), seeds)
-def test_the_share_of_jobs_of_high_priority_is_exact(before, share, seed):
+def test_high_priority_share(before, share, seed):
+    """The share of jobs of high priority is exact, and a seed draws the same jobs."""
     after = rq.with_priorities(before, share, seed=seed)
     assert after.jobs.priority.sum() == int(share * len(before) + 0.5)
     assert set(after.jobs.priority.tolist()) <= {0, 1}
@@ -171,7 +175,7 @@ def test_streams_of_one_seed():
     assert np.corrcoef(np.arange(1000), urgent)[0, 1] == pytest.approx(0, abs=0.1)
 
 
-def test_shares_of_more_than_all_jobs():
+def test_shares_above_one():
     """Shares of levels add up to at most 1."""
     with refused(bfenv.WorkloadError, "high_priority_share", "add up to at most 1"):
         rq.with_priorities(sample(), (0.7, 0.7), seed=1)
@@ -201,7 +205,7 @@ def test_bad_advance(most):
         lambda one: rq.with_requested_starts(one, 0.5, seed=1),
     ],
 )
-def test_name_instead_of_a_trace(function):
+def test_name_as_trace(function):
     """A name is refused with the call that makes a trace of it."""
     with refused(bfenv.WorkloadError, "load_workload('lublin')"):
         function("lublin")

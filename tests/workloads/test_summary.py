@@ -33,7 +33,8 @@ def small(tmp_path):
     return bfenv.read_swf(tmp_path / "small.swf")
 
 
-def test_a_small_log_has_the_numbers_counted_by_hand(small):
+def test_small_log(small):
+    """A small log has the numbers that were counted by hand."""
     numbers = s.summarize(small)
     assert (numbers["jobs"], numbers["dropped"], numbers["processors"]) == (4, 1, 8)
     assert numbers["span"] == 172_800
@@ -56,13 +57,15 @@ def test_a_small_log_has_the_numbers_counted_by_hand(small):
     assert "run time" not in numbers["missing"]
 
 
-def test_days_and_hours_are_those_of_the_place_of_the_machine(small):
+def test_days_and_hours(small):
+    """Days and hours are those of the place of the machine."""
     assert s.summarize(small)["weekday"] == "Monday"
     assert s.hours(small).tolist() == [11, 11, 11, 11]
     assert s.summarize(small[2:])["weekday"] == "Tuesday"
 
 
-def test_where_the_date_is_unknown_so_are_the_weekdays(tmp_path):
+def test_unknown_date(tmp_path):
+    """Where the date is unknown, so is the weekday."""
     for line in ("; UnixStartTime: 0", "; UnixStartTime: soon", "; Note: none"):
         text = LOG.replace("; UnixStartTime: 843470000", line)
         (tmp_path / "log.swf").write_text(text)
@@ -72,7 +75,8 @@ def test_where_the_date_is_unknown_so_are_the_weekdays(tmp_path):
 
 
 @given(small_traces(requested_starts=True))
-def test_any_trace_has_a_summary_that_json_can_hold(trace):
+def test_json(trace):
+    """Any trace has a summary that JSON can hold."""
     for one in (trace, at_once(trace)):
         numbers = s.summarize(one)
         assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
@@ -81,14 +85,18 @@ def test_any_trace_has_a_summary_that_json_can_hold(trace):
     assert s.summarize(at_once(trace))["offered_load"] is None
 
 
-def test_equally_popular_estimates_are_in_order_of_length():
+def test_popular_estimates():
+    """Equally popular estimates are in order of length."""
     trace = bfenv.make_trace([0] * 5, [1] * 5, [1] * 5, 4, estimate=[9, 3, 3, 9, 5])
     assert [one["estimate"] for one in s.popular_estimates(trace)] == [3, 9, 5]
     assert [one["estimate"] for one in s.popular_estimates(trace, 1)] == [3]
 
 
-def test_ctc_is_as_zotkin_keleher_and_perkovic_saw_it():
-    """Section 7 and Figures 13 to 15; the archive has cleaned the log since."""
+def test_ctc():
+    """CTC is as Zotkin, Keleher and Perkovic saw it.
+
+    Section 7 and Figures 13 to 15; the archive has cleaned the log since.
+    """
     trace = log("CTC-SP2-1996-3.1-cln")
     accuracy, estimate = trace.runtime / trace.jobs.estimate, trace.jobs.estimate
     for seconds, median in ((900, 7.3), (7200, 13.3), (64_800, 2.0)):
@@ -106,6 +114,6 @@ def test_ctc_is_as_zotkin_keleher_and_perkovic_saw_it():
         ("SDSC-SP2-1998-4.2-cln", 0.9),
     ],
 )
-def test_twenty_values_serve_nine_tenths_of_the_jobs_as_tsafrir_found(name, share):
-    """JSSPP 2010, section 5."""
+def test_twenty_values(name, share):
+    """Twenty values serve nine tenths of the jobs, as Tsafrir found (JSSPP 2010, section 5)."""
     assert s.summarize(log(name))["popular_share"] == pytest.approx(share, abs=0.05)

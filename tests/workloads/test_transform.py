@@ -22,20 +22,23 @@ def trace(submit, **columns):
 # Load
 
 
-def test_at_half_the_load_twice_the_time_passes_between_jobs():
+def test_half_load():
+    """At half the load, twice the time passes between jobs."""
     before = trace([0, 10, 10, 100])
     after = tr.with_load(before, before.offered_load / 2)
     assert after.jobs.submit.tolist() == [0, 20, 20, 200]
     assert after.offered_load == before.offered_load / 2
 
 
-def test_submit_times_are_rounded_to_the_nearest_second():
+def test_rounding():
+    """Submit times are rounded to the nearest second."""
     before = trace([0, 4, 10])
     after = tr.with_load(before, before.offered_load / 1.41)
     assert after.jobs.submit.tolist() == [0, 6, 14]
 
 
-def test_only_submit_times_and_what_hangs_on_them_change():
+def test_changed_columns():
+    """Only submit times, and what hangs on them, change with the load."""
     before = trace(
         [0, 10, 30, 100],
         estimate=[50, 60, 70, 80],
@@ -57,7 +60,8 @@ def test_only_submit_times_and_what_hangs_on_them_change():
 
 
 @given(times, st.floats(0.001, 10))
-def test_the_load_is_reached_to_the_second_and_the_order_stays(submit, load):
+def test_load(submit, load):
+    """The load is reached to the second, and the order stays."""
     before = trace(submit)
     assume(1 <= (submit[-1] - submit[0]) * before.offered_load / load)
     after = tr.with_load(before, load)
@@ -88,7 +92,8 @@ def test_bad_load(submit, load, named):
 
 
 @pytest.mark.parametrize("factor", [1.25, 1.5, 0.5])
-def test_a_higher_arrival_rate_is_a_load_so_many_times_as_high(factor):
+def test_arrival_rate(factor):
+    """An arrival rate that is so many times as high is a load so many times as high."""
     before = trace([0, 900, 1200, 90_000], requested_start=[0, 1500, 0, 0])
     after = tr.with_arrival_rate(before, factor)
     assert after.offered_load == pytest.approx(factor * before.offered_load, rel=1e-4)
@@ -117,7 +122,8 @@ def test_bad_arrival_rate(submit, rate, named):
 
 
 @given(small_traces(requested_starts=True), seeds, st.integers(0, 10))
-def test_shaking_moves_every_job_a_little_and_loses_none(before, seed, amount):
+def test_shaking(before, seed, amount):
+    """Shaking moves every job a little and loses none."""
     after = tr.shaken(before, amount, seed=seed)
     assert tr.shaken(before, amount, seed=seed).hash == after.hash
     assert after.jobs.submit[0] == before.jobs.submit[0]
@@ -139,7 +145,8 @@ def rows(one, columns):
     return sorted(zip(*values, one.runtime.tolist(), strict=True))
 
 
-def test_shaking_takes_the_records_along_and_jobs_of_one_second_keep_their_order():
+def test_shaken_records():
+    """Shaking takes the records along, and jobs of one second keep their order."""
     records = np.arange(54.0).reshape(3, 18)
     before = trace([0, 1000, 2000], user=[0, 1, 2], records=records)
     orders = set()
@@ -154,7 +161,8 @@ def test_shaking_takes_the_records_along_and_jobs_of_one_second_keep_their_order
 
 
 @given(small_traces(requested_starts=True))
-def test_off_line_all_jobs_come_at_once_in_the_order_they_had(before):
+def test_at_once(before):
+    """Off line, all jobs come at once, in the order they had."""
     after = tr.at_once(before)
     assert set(after.jobs.submit.tolist()) == {int(before.jobs.submit[0])}
     assert np.array_equal(after.runtime, before.runtime)
@@ -166,8 +174,8 @@ def test_off_line_all_jobs_come_at_once_in_the_order_they_had(before):
 
 
 @given(small_traces(requested_starts=True), st.floats(1, 50), st.integers(1, 12))
-def test_jobs_of_a_period_come_in_its_first_part(before, burst, period):
-    """Job by job: the period stays, and the time since its begin is divided by the burst."""
+def test_bursts(before, burst, period):
+    """Each job keeps its period, and its time since the begin of it is divided by the burst."""
     after = tr.with_bursts(before, burst, period)
     first = int(before.jobs.submit[0])
     for old, new in zip(before.jobs.submit.tolist(), after.jobs.submit.tolist(), strict=True):
@@ -182,8 +190,8 @@ def test_jobs_of_a_period_come_in_its_first_part(before, burst, period):
     assert np.array_equal(after.runtime, before.runtime)
 
 
-def test_a_burst_of_one_changes_no_submit_time_and_options_reach_the_step():
-    """As options of a workload: `burst=4` with the period of a day, or with another one."""
+def test_burst_options():
+    """A burst of one changes no submit time, and a workload's options reach the step."""
     before = bfenv.load_workload("lublin:jobs=300,procs=32")
     assert np.array_equal(tr.with_bursts(before, 1).jobs.submit, before.jobs.submit)
     after = bfenv.load_workload("lublin:jobs=300,procs=32,burst=4,burst_period=12h")
@@ -225,7 +233,8 @@ def test_bad_seed():
 
 
 @given(small_traces(jobs=30), st.integers(1, 40))
-def test_windows_are_the_trace_in_parts(before, jobs):
+def test_windows(before, jobs):
+    """Windows are the trace in parts of so many jobs, at the end fewer, each from time 0."""
     parts = tr.windows(before, jobs)
     assert [len(part) for part in parts[:-1]] == [jobs] * (len(parts) - 1)
     assert 1 <= len(parts[-1]) <= jobs
@@ -247,7 +256,7 @@ def test_bad_window(jobs):
 @pytest.mark.parametrize(
     ("first_job", "job_count"), [(200, None), (-1, None), (0, 0), (0, 201), (150, 51)]
 )
-def test_jobs_that_are_not_there(first_job, job_count):
+def test_bad_range(first_job, job_count):
     """A range of jobs that leaves the trace is named, with the jobs there are."""
     named = [f"first_job={first_job}", f"job_count={job_count}", "0 to 199"]
     with refused(bfenv.WorkloadError, "unnamed", *named):
@@ -271,7 +280,8 @@ def parts(one):
 @example([0, 1, 3])  # half the time is over after 1.5 s
 @example([2**60 - 1, 2**60 + 300])  # which no float tells from 2**60
 @given(st.one_of(times, st.lists(st.integers(0, 2**60), min_size=1, max_size=9).map(sorted)))
-def test_splits_are_disjoint_in_order_and_cover_the_trace(submit):
+def test_splits(submit):
+    """Splits are disjoint, in order, and cover the trace."""
     ranges = parts(trace(submit))
     assert ranges.pop("all") == (0, len(submit))
     assert [job for first, last in ranges.values() for job in range(first, last)] == list(
@@ -321,7 +331,7 @@ def test_parameter_without_its_step():
         lambda one: tr.with_arrival_rate(one, 2),
     ],
 )
-def test_name_instead_of_a_trace(function):
+def test_name_as_trace(function):
     """A name is refused with the call that makes a trace of it."""
     with refused(bfenv.WorkloadError, "load_workload('lublin')"):
         function("lublin")

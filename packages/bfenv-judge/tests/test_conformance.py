@@ -47,7 +47,7 @@ def answering(text):
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_starts_agree_with_a_second_implementation(case):
+def test_second_implementation(case):
     """With and without each mistake, jobs start when the slow implementation starts them."""
     assert list(case.starts) == mistakes.starts(case.rules, case.jobs, case.processors)
     changed = {}
@@ -76,8 +76,8 @@ def test_each_mistake_is_caught(rules, mistake):
         assert not all(case.convention for case in failed)
 
 
-def test_each_case_catches_a_mistake():
-    """No case is idle."""
+def test_no_idle_case():
+    """No case is idle: each catches a mistake."""
     assert all(case.mistakes for case in CASES)
 
 
@@ -89,7 +89,7 @@ def test_a_mistake_is_named(tmp_path):
     assert not all(verdict.passed for verdict in verdicts)
 
 
-def test_no_mistake_is_named_where_all_is_right(tmp_path):
+def test_no_mistake(tmp_path):
     """A command that follows the rules passes, and nothing needs an explanation."""
     verdicts = conformance.run_command(
         simulator(tmp_path, "conservative", ""), cases_of("conservative")
@@ -98,7 +98,7 @@ def test_no_mistake_is_named_where_all_is_right(tmp_path):
     assert conformance.explain(verdicts) == []
 
 
-def test_starts_are_read_from_swf_too():
+def test_starts_in_swf():
     """In SWF, a job starts at its submit time plus its wait."""
     case = conformance.find_case("ties", "easy")
     lines = conformance.format_swf(case).splitlines()
@@ -122,7 +122,7 @@ def test_starts_are_read_from_swf_too():
         ("", "ties: job 1 is missing"),
     ],
 )
-def test_a_wrong_answer_is_an_error(text, message):
+def test_wrong_answer(text, message):
     """An answer that cannot be read names the case and the line."""
     case = conformance.find_case("ties", "easy")
     with pytest.raises(ConformanceError, match=message):
@@ -170,7 +170,7 @@ def test_odd_output():
         ("'", "cannot read the command", 600),
     ],
 )
-def test_a_broken_command_is_an_error(command, message, seconds):
+def test_broken_command(command, message, seconds):
     """A command that cannot be run, fails or hangs is named."""
     with pytest.raises(ConformanceError, match=message):
         conformance.run_command(command, cases_of("easy")[:1], seconds=seconds)
@@ -193,7 +193,7 @@ def test_drawing():
     assert conformance.draw(case) == "|  33 \n|11122\n|11122\n 0"
 
 
-def test_the_command_lists_cases_and_reports_failures():
+def test_command():
     """`bfenv check conformance` lists; with a policy that breaks a rule its exit status is 1."""
     runner = CliRunner()
     listed = runner.invoke(app, ["check", "conformance", "--format", "json"])

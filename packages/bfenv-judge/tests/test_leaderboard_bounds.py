@@ -61,8 +61,8 @@ def test_gaps(bounded):
     assert gap.numbers.fair <= gap.numbers.reference
 
 
-def test_a_workload_without_all_bounds_is_left_out(bounded, tmp_path):
-    """A mean over some of the traces would not compare with the rows."""
+def test_missing_bound(bounded, tmp_path):
+    """A workload without all bounds is left out: a mean over some traces would not compare."""
     folder = shutil.copytree(bounded.folder, tmp_path / "copy")
     b.bounds_file(folder, bounded.rows[0].workload_hash).unlink()
     leaderboard = read_leaderboard(folder)
@@ -89,16 +89,16 @@ def test_other_jobs(bounded, tmp_path):
         b.read_bounds(read_leaderboard(folder))
 
 
-def test_a_row_below_the_bound_is_found(bounded):
-    """No honest row of a policy that runs jobs to completion is below the bound."""
+def test_row_below_bound(bounded):
+    """A row of a policy that runs jobs to completion is refused if it is below the bound."""
     row = bounded.rows[0]
     forged = replace(row, metrics={**row.metrics, b.METRIC: 1.0})
     with pytest.raises(BfenvError, match="1 is below the bound"):
         b.check_bounds(bounded._replace(rows=[forged, *bounded.rows[1:]]))
 
 
-def test_a_forged_file_is_found(bounded, tmp_path):
-    """A number that its schedule does not have is found."""
+def test_forged_file(bounded, tmp_path):
+    """A number in a file of bounds that its schedule does not have is found."""
     folder = shutil.copytree(bounded.folder, tmp_path / "copy")
     path = next((folder / "bounds").iterdir())
     with np.load(path) as data:

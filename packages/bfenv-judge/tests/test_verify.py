@@ -79,7 +79,7 @@ def test_an_honest_folder_holds(honest):
 
 
 @pytest.mark.parametrize("value", [None, 1])
-def test_a_better_number_is_found(copy, value):
+def test_wrong_metric(copy, value):
     """A metric that the schedule does not have is found, with and without running the row."""
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
@@ -113,7 +113,7 @@ def forget_metrics(row):
         ),
     ],
 )
-def test_results_follow_from_the_schedule(copy, forge, reason):
+def test_forged_results(copy, forge, reason):
     """Whatever a row leaves out, or says otherwise than its schedule, is found without a run."""
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
@@ -124,7 +124,7 @@ def test_results_follow_from_the_schedule(copy, forge, reason):
     assert reasons["schedule", WRONG].startswith(reason)
 
 
-def test_trials_are_seen_in_the_schedule(tmp_path):
+def test_trials_in_schedule(tmp_path):
     """A policy with trials cannot be ranked among those that run jobs to completion."""
     run_suite(SUITE, ["multiqueue"], out=tmp_path, seeds=1, keep_schedules=True)
     assert found(tmp_path) == {}
@@ -144,14 +144,14 @@ def test_notes_of_agents(tmp_path, monkeypatch):
     assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says null"
 
 
-def test_a_forged_schedule_is_found(copy):
+def test_forged_schedule(copy):
     """A schedule other than the row's is found, even a possible one."""
     one, other = sorted((copy / "schedules").glob("*_lublin-32*.npz"))
     shutil.copy(one, other)
     assert found(copy) == {("schedule", WRONG): "it is not the schedule of the row"}
 
 
-def test_an_impossible_schedule_is_found(copy):
+def test_impossible_schedule(copy):
     """A schedule that the machine cannot have run is found."""
     path = next((copy / "schedules").glob("easy_lublin-32*.npz"))
     with np.load(path) as data:
@@ -170,7 +170,7 @@ def test_another_suite_is_found(copy):
     assert reasons["run again", UNCHECKED] == "its workload is not known"
 
 
-def test_a_row_on_other_jobs_is_found(copy):
+def test_other_jobs(copy):
     """A row whose source is not in the suite is found, and its source is not opened."""
     change(copy, "fcfs", source="/etc/passwd")
     reasons = found(copy, sample=None)
@@ -216,7 +216,7 @@ def test_names_of_others(copy, values, reason):
     assert reason in found(copy)["name", WRONG]
 
 
-def test_other_code_is_not_run(copy):
+def test_other_code(copy):
     """A row made with code that is not here is not compared, and is unverified."""
     change(copy, "fcfs", policy="tests.leaderboard.sample_agents:policy", code="sha256:0")
     shutil.rmtree(copy / "schedules")
@@ -225,7 +225,7 @@ def test_other_code_is_not_run(copy):
     assert reasons["results", UNVERIFIED].startswith("neither was its schedule kept nor")
 
 
-def test_a_sample_is_drawn_by_its_seed(honest, monkeypatch):
+def test_seed_of_sample(honest, monkeypatch):
     """As many rows as asked are run again, other ones with another seed."""
     holds = lambda row, *rest: CheckResult("run again", HOLDS, "", row)  # noqa: E731
     monkeypatch.setattr("bfenv_judge.verify._plan_again", holds)
@@ -284,7 +284,7 @@ def test_damaged_schedules(copy):
     assert sorted(verdicts) == [HOLDS] * 3 + [WRONG]
 
 
-def test_a_schedule_that_unpacks_to_gigabytes(copy):
+def test_zip_bomb(copy):
     """A kept schedule may have as many numbers as its trace has jobs: a zip bomb is wrong."""
     path = next((copy / "schedules").glob("easy_lublin-32*.npz"))
     np.savez_compressed(path, start=np.zeros(2**25, dtype=np.int64), end=np.zeros(2**25))
@@ -327,14 +327,14 @@ def test_hostile_names(copy, format):
 
 
 @pytest.mark.parametrize(("sample", "count"), [(0, 4), (1, 3), (3, 1), (4, 0), (None, 0)])
-def test_rows_that_are_not_run_again(honest, sample, count):
+def test_rows_not_run(honest, sample, count):
     """A row is verified only if it is run again: its schedule does not show who made it."""
     verdicts = list(verify(honest, sample=sample))
     reasons = [one.reason for one in verdicts if one.verdict == UNVERIFIED]
     assert reasons == [AS_KEPT] * count
 
 
-def test_a_stranger_with_a_schedule(copy):
+def test_unknown_code(copy):
     """The row of code that is not here is unverified, however well its schedule gives its results.
 
     Here the code is an invented one, and the schedule FCFS's.

@@ -62,7 +62,7 @@ def test_references_with_requested_starts(run, tmp_path):
         (["easy"], ["random"]),
     ],
 )
-def test_random_with_as_many_slots(run, tmp_path, monkeypatch, agents, added):
+def test_random_agents(run, tmp_path, monkeypatch, agents, added):
     """Random actions run beside the agents with as many slots, unless they are among them."""
 
     def stop(suite, policies, names, **options):

@@ -22,7 +22,8 @@ TRACES = log_folders()[:-1]  # before a test hides them
 SEEN = [log for log in CATALOGUE if log.sha256 or log.name == "METACENTRUM-2009-2"]
 
 
-def test_a_log_is_in_the_catalogue_once_under_a_well_formed_address():
+def test_well_formed():
+    """A log is in the catalogue once, under a well-formed address."""
     assert len({log.name for log in CATALOGUE}) == len(CATALOGUE) == 42
     known = [log.sha256 for log in CATALOGUE if log.sha256]
     assert len(set(known)) == len(known) == 10
@@ -41,7 +42,8 @@ def test_a_log_is_in_the_catalogue_once_under_a_well_formed_address():
 
 
 @pytest.mark.parametrize("log", SEEN, ids=lambda log: log.name)
-def test_the_catalogue_is_right_about_the_logs_at_hand(log):
+def test_logs_at_hand(log):
+    """The catalogue is right about the logs at hand."""
     paths = (folder / f"{log.name}.swf.gz" for folder in TRACES)
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
@@ -58,15 +60,15 @@ def test_the_catalogue_is_right_about_the_logs_at_hand(log):
         assert all(int(job.split()[2]) <= 0 for job in jobs)
 
 
-def test_a_log_not_in_the_catalogue_is_answered_with_those_alike():
+def test_unknown_log():
+    """A log that is not in the catalogue is answered with those alike."""
     with refused(UnknownNameError, "'Known'", KNOWN):
         catalogue.find_log("Known")
     assert catalogue.find_log(f"{KNOWN}.swf").name == KNOWN
 
 
-def test_logs_are_looked_for_in_every_folder_named_and_then_in_the_cache(
-    tmp_path, cache, monkeypatch
-):
+def test_folders(tmp_path, cache, monkeypatch):
+    """Logs are looked for in every folder that is named, and then in the cache."""
     first, second, missing = tmp_path / "a", tmp_path / "b", tmp_path / "c"
     for folder in (first, second, cache):
         folder.mkdir(parents=True)
@@ -88,7 +90,8 @@ def test_logs_are_looked_for_in_every_folder_named_and_then_in_the_cache(
     assert all(catalogue.locate(name) == path for name, path in catalogue.local_logs().items())
 
 
-def test_without_an_environment_the_cache_is_the_users(monkeypatch):
+def test_user_cache(monkeypatch):
+    """Without variables in the environment, the one folder is the cache of the user."""
     monkeypatch.delenv("BFENV_CACHE")
     (folder,) = catalogue.log_folders()
     assert folder == catalogue.cache_folder() and folder.parts[-1] == "traces"
@@ -102,9 +105,8 @@ def run(monkeypatch, server):
     return lambda *arguments: CliRunner().invoke(command.app, arguments, prog_name="bfenv")
 
 
-def test_the_list_has_models_logs_and_other_files_and_marks_those_at_hand(
-    run, tmp_path, monkeypatch
-):
+def test_list(run, tmp_path, monkeypatch):
+    """The list has models, logs and other files, and marks those at hand."""
     monkeypatch.setenv("BFENV_TRACES", str(tmp_path))
     (tmp_path / FILE).write_bytes(PACKED)
     (tmp_path / "mine.swf").write_bytes(TEXT)
@@ -125,14 +127,16 @@ def test_the_list_has_models_logs_and_other_files_and_marks_those_at_hand(
     assert csv.startswith("workload,processors,jobs,") and csv.count("\n") == 6
 
 
-def test_the_list_fits_a_terminal_of_80_columns_without_broken_names(run, monkeypatch):
+def test_list_width(run, monkeypatch):
+    """The list fits a terminal of 80 columns without broken names."""
     monkeypatch.setattr(catalogue, "CATALOGUE", CATALOGUE)
     table = run().stdout
     assert max(map(len, table.splitlines())) <= 80
     assert all(f"\n {log.name} " in table for log in CATALOGUE)
 
 
-def test_fetch_prints_the_path_and_whom_to_thank(run, server, cache, tmp_path):
+def test_fetch(run, server, cache, tmp_path):
+    """`bfenv workloads fetch` prints the path of the log and whom to thank."""
     result = run("fetch", KNOWN)
     assert result.exit_code == 0
     assert result.stdout == f"{cache / FILE}\n"
@@ -142,14 +146,15 @@ def test_fetch_prints_the_path_and_whom_to_thank(run, server, cache, tmp_path):
     assert run("fetch", KNOWN, "--folder", str(tmp_path)).stdout == f"{tmp_path / FILE}\n"
 
 
-def test_a_fetch_that_fails_is_an_error_that_the_command_prints(run, server):
+def test_failed_fetch(run, server):
+    """A fetch that fails is an error of bfenv, and so is one of an unknown name."""
     server.status = 404
     assert isinstance(run("fetch", KNOWN).exception, bfenv.BfenvError)
     assert isinstance(run("fetch", "../x").exception, bfenv.BfenvError)
 
 
-def test_a_log_without_an_address_is_asked_of_its_donors(monkeypatch, tmp_path):
-    """The error of `fetch` says why, whom to ask, and where to save the file; the list has none."""
+def test_no_address(monkeypatch, tmp_path):
+    """For a log without an address, `fetch` says why, whom to ask, and where to save it."""
     monkeypatch.setattr(catalogue, "CATALOGUE", CATALOGUE)
     with pytest.raises(bfenv.WorkloadError) as caught:
         download.fetch("METACENTRUM-2008", tmp_path)

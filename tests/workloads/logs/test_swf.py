@@ -56,7 +56,8 @@ def test_wrong_type():
         bfenv.read_swf(3)
 
 
-def test_a_log_is_what_its_lines_say(tmp_path):
+def test_jobs_of_log(tmp_path):
+    """Jobs, machine and records are those of the log, and what was changed is counted."""
     text = (
         HEADER
         + job(1, submit=100, runtime=10, allocated=4, requested=8, estimate=60, user=7)
@@ -77,7 +78,8 @@ def test_a_log_is_what_its_lines_say(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_runtime_past_the_estimate_is_cut_or_extends_it(tmp_path):
+def test_overrun(tmp_path):
+    """A runtime past the estimate is cut to it, or extends the estimate if asked to."""
     path = put(tmp_path, HEADER + job(runtime=90, estimate=30))
     kill, extend = bfenv.read_swf(path), bfenv.read_swf(path, overrun="extend")
     assert (kill.runtime[0], kill.jobs.estimate[0], kill.cleaning.clipped) == (30, 30, 1)
@@ -95,21 +97,24 @@ def test_a_runtime_past_the_estimate_is_cut_or_extends_it(tmp_path):
         ("; MaxProcs: 50\n; MaxProcs: 60\n", 50),
     ],
 )
-def test_the_machine_is_that_of_the_header(tmp_path, header, processors):
+def test_machine_of_header(tmp_path, header, processors):
+    """The machine is as large as the header's MaxProcs says, or else its MaxNodes."""
     assert bfenv.read_swf(put(tmp_path, header + job())).processors == processors
 
 
-def test_the_machine_can_be_given_and_then_the_headers_does_not_count(tmp_path):
+def test_given_machine(tmp_path):
+    """The machine can be given, and then that of the header does not count."""
     trace = bfenv.read_swf(put(tmp_path, HEADER + job(allocated=9) + job()), processors=8)
     assert (trace.processors, len(trace), trace.cleaning.too_large) == (8, 1, 1)
 
 
-def test_a_zipped_log_is_known_by_its_content(tmp_path):
+def test_zipped_log(tmp_path):
+    """A zipped log is known by its content, whatever its name."""
     path = put(tmp_path, HEADER + job(), "log.swf.gz").rename(tmp_path / "log.swf")
     assert len(bfenv.read_swf(path)) == 1
 
 
-def test_the_records_cannot_be_written(tmp_path):
+def test_read_only_records(tmp_path):
     """The records of a log that was read are read-only."""
     trace = bfenv.read_swf(put(tmp_path, HEADER + job()))
     with pytest.raises(ValueError, match="read-only"):
@@ -130,13 +135,15 @@ def test_the_records_cannot_be_written(tmp_path):
         (843480031, "Europe/Stockholm", 60 * 86_400, (13, 0, 31)),  # winter has come
     ],
 )
-def test_time_0_has_the_local_time_of_day_of_the_first_job(tmp_path, start, zone, submit, clock):
+def test_time_of_day(tmp_path, start, zone, submit, clock):
+    """Time 0 has the local time of day of the first job."""
     header = HEADER + f"; UnixStartTime: {start}\n; TimeZoneString: {zone}\n"
     trace = bfenv.read_swf(put(tmp_path, header + job(submit=submit) + job(submit=submit + 9)))
     assert trace.time_of_day == clock[0] * 3600 + clock[1] * 60 + clock[2]
 
 
-def test_without_a_zone_times_of_day_are_those_of_utc(tmp_path):
+def test_no_zone(tmp_path):
+    """Without a zone, times of day are those of UTC."""
     trace = bfenv.read_swf(put(tmp_path, HEADER + "; UnixStartTime: 3600\n" + job(submit=30)))
     assert trace.time_of_day == 3630
 
@@ -150,7 +157,8 @@ def test_without_a_zone_times_of_day_are_those_of_utc(tmp_path):
         (10**17, "Europe/Stockholm", (10**17 + 30) % 86_400),
     ],
 )
-def test_a_time_that_no_clock_here_can_tell_is_a_warning(tmp_path, start, zone, expected):
+def test_no_clock(tmp_path, start, zone, expected):
+    """A local time that no clock here can tell is a warning, and that of UTC is taken."""
     header = HEADER + f"; UnixStartTime: {start}\n; TimeZoneString: {zone}\n"
     with pytest.warns(UserWarning, match=re.escape(repr(zone))):
         trace = bfenv.read_swf(put(tmp_path, header + job(submit=30)))
@@ -235,7 +243,8 @@ def texts(draw):
 @settings(max_examples=300)
 @given(texts())
 @example("; MaxProcs: 6\n" + job() + "x" + job())
-def test_every_job_line_is_in_the_trace_or_counted(tmp_path_factory, text):
+def test_every_job_line(tmp_path_factory, text):
+    """Every job line is in the trace, or counted with the reason why not."""
     jobs, cleaning, wrong = plain_reader(text)
     path = put(tmp_path_factory.getbasetemp(), text)
     with warnings.catch_warnings(record=True) as caught:
@@ -293,7 +302,8 @@ def test_malformed_line(tmp_path, line, named):
     assert (len(trace), trace.cleaning.malformed) == (2, 1)
 
 
-def test_a_field_as_long_as_the_file_is_refused_in_one_line(tmp_path):
+def test_long_field(tmp_path):
+    """A field as long as the file is refused in one short line."""
     path = put(tmp_path, HEADER + job(submit="7" * 200_000 + "x"))
     with refused(bfenv.WorkloadError, "submit time", "7" * 40) as error:
         bfenv.read_swf(path)
@@ -347,7 +357,8 @@ def test_unreadable_file(tmp_path, monkeypatch):
         bfenv.read_swf(path)
 
 
-def test_a_gzip_file_cut_off_or_changed_anywhere_is_refused_by_name(tmp_path):
+def test_damaged_gzip(tmp_path):
+    """A gzip file that is cut off, continued, or changed past its header is refused by name."""
     path = put(tmp_path, HEADER + job() + job(), "log.swf.gz")
     whole = path.read_bytes()
     for cut in range(len(whole)):
@@ -366,7 +377,8 @@ def test_a_gzip_file_cut_off_or_changed_anywhere_is_refused_by_name(tmp_path):
 # Writing
 
 
-def test_every_number_and_header_line_is_written_as_it_stood(tmp_path):
+def test_written_as_it_stood(tmp_path):
+    """Every number and header line is written as it stood, up to a space after a semicolon."""
     text = (
         "; Version: 2.2\n;     Note: indented\n;; MaxProcs\n; MaxProcs: 100 (and more)\n;\n; \xe9\n"
         + job(4, submit=17, runtime=90, estimate=30, user=12, cpu="1.25")
@@ -378,7 +390,8 @@ def test_every_number_and_header_line_is_written_as_it_stood(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.swf", "a.swf.gz"])
-def test_a_trace_without_a_log_is_written_and_read_as_the_same(tmp_path, name):
+def test_made_trace(tmp_path, name):
+    """A trace without a log is written and read as the same, zipped or not."""
     trace = bfenv.make_trace(
         [0, 3, 3, 400],
         [1, 4, 2, 4],
@@ -422,9 +435,8 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("overrun", ["kill", "extend"])
-def test_a_changed_trace_is_written_and_read_as_the_changed_one(
-    tmp_path, summer_log, change, overrun
-):
+def test_changed_trace(tmp_path, summer_log, change, overrun):
+    """A changed trace is written and read as the changed one, with the rest of its log."""
     trace = CHANGES[change](bfenv.read_swf(summer_log, processors=40, overrun=overrun))
     copy = again(trace, tmp_path)
     assert copy.hash == trace.hash
@@ -434,7 +446,8 @@ def test_a_changed_trace_is_written_and_read_as_the_changed_one(
         assert np.array_equal(copy.records[:, untouched], trace.records[:, untouched])
 
 
-def test_with_a_schedule_its_waits_and_sizes_are_written(tmp_path):
+def test_written_schedule(tmp_path):
+    """With a schedule, its waits and sizes are written; that of another trace is refused."""
     trace = bfenv.read_swf(put(tmp_path, HEADER + job(1, requested=8) + job(2, submit=3)))
     never = np.array([-1, -1])
     start = np.array([5, 9])
@@ -450,7 +463,8 @@ def test_with_a_schedule_its_waits_and_sizes_are_written(tmp_path):
 
 
 @pytest.mark.parametrize("column", ["priority", "requested_start"])
-def test_what_the_format_has_no_place_for_is_a_warning(tmp_path, column):
+def test_lost_columns(tmp_path, column):
+    """Priorities and requested starts, which the format has no place for, are a warning."""
     trace = bfenv.make_trace([0], [1], [5], 4, **{column: [3]})
     with pytest.warns(UserWarning, match="out.swf.*priorities.*requested start"):
         bfenv.write_swf(trace, tmp_path / "out.swf")
@@ -458,7 +472,8 @@ def test_what_the_format_has_no_place_for_is_a_warning(tmp_path, column):
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("step", ["open", "replace"])
-def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeypatch, error, step):
+def test_failed_write(tmp_path, monkeypatch, error, step):
+    """A failed write leaves what was there, and nothing else."""
     path = put(tmp_path, "before")
     trace = bfenv.make_trace([0], [1], [5], 4)
 
@@ -497,7 +512,7 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeyp
     assert path.read_text() == "before"
 
 
-def test_no_place_for_a_file(tmp_path):
+def test_unwritable_path(tmp_path):
     """Where no file can be written, the path is named, and nothing is left behind."""
     trace = bfenv.make_trace([0], [1], [5], 4)
     os.mkfifo(tmp_path / "pipe")
@@ -512,14 +527,15 @@ def test_no_place_for_a_file(tmp_path):
     assert os.listdir(tmp_path) == ["pipe"]
 
 
-def test_name_instead_of_a_trace(tmp_path):
+def test_name_as_trace(tmp_path):
     """A name is refused with the call that makes a trace of it."""
     with refused(bfenv.WorkloadError, "load_workload('lublin')"):
         bfenv.write_swf("lublin", tmp_path / "a.swf")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_written_file_has_the_rights_that_any_new_file_has(tmp_path):
+def test_rights_of_file(tmp_path):
+    """A written file has the rights that any new file has."""
     before = os.umask(0o027)
     try:
         bfenv.write_swf(bfenv.make_trace([0], [1], [5], 4), tmp_path / "a.swf")
@@ -528,7 +544,8 @@ def test_a_written_file_has_the_rights_that_any_new_file_has(tmp_path):
     assert (tmp_path / "a.swf").stat().st_mode & 0o777 == 0o640
 
 
-def test_a_trace_is_written_as_the_same_bytes_whenever(tmp_path, monkeypatch):
+def test_same_bytes(tmp_path, monkeypatch):
+    """A trace is written as the same bytes, whenever that is."""
     trace = bfenv.make_trace([0], [1], [5], 4)
     bfenv.write_swf(trace, tmp_path / "a.swf.gz")
     first = (tmp_path / "a.swf.gz").read_bytes()
@@ -580,7 +597,8 @@ def log(name):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_a_real_log_is_read_whole(name):
+def test_real_log(name):
+    """Each line of a real log is a job of the trace or counted as dropped, for its machine."""
     _, trace = log(name)
     processors, lines, counts = LOGS[name]
     assert trace.processors == processors
@@ -589,7 +607,8 @@ def test_a_real_log_is_read_whole(name):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_the_clock_of_a_real_log_goes_on_from_its_start_time(name):
+def test_clock_of_real_log(name):
+    """The clock of a real log goes on from the StartTime of its header."""
     _, trace = log(name)
     start = next((line for line in trace.header if line.strip().startswith("StartTime")), "0:0:0")
     hours, minutes, seconds = map(int, re.search(r"(\d+):(\d+):(\d+)", start).groups())
@@ -598,7 +617,8 @@ def test_the_clock_of_a_real_log_goes_on_from_its_start_time(name):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_a_real_log_is_written_word_for_word(tmp_path, name):
+def test_rewritten_real_log(tmp_path, name):
+    """A real log is written word for word, but for zeros that end a decimal number."""
     path, trace = log(name)
     copy = again(trace, tmp_path, f"{name}.swf")
     assert copy.hash == trace.hash

@@ -37,7 +37,8 @@ NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
         (float("nan"), ()),
     ],
 )
-def test_a_time_means_what_it_says_in_prague(value, expected):
+def test_times_of_prague(value, expected):
+    """A time means what it says in Prague, and nothing if it is unknown or out of range."""
     assert times.read_time(value, times.find_zone("Europe/Prague")) == expected
 
 
@@ -84,7 +85,8 @@ def test_bad_time(value):
         (float("nan"), None),
     ],
 )
-def test_a_duration_means_what_it_says(value, expected):
+def test_durations(value, expected):
+    """A duration in any known form is read as seconds; an unlimited or unknown one is None."""
     assert times.read_duration(value) == expected
 
 
@@ -105,7 +107,8 @@ def test_bad_number(value):
         times.read_integer(value)
 
 
-def test_a_duration_taken_for_a_time_of_day_is_a_duration():
+def test_duration_as_time():
+    """A duration taken for a time of day is a duration."""
     assert times.read_duration(time(2, 30, 5)) == 9005
 
 

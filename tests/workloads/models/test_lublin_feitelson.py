@@ -184,24 +184,28 @@ def outside(ours, reference):
 
 
 @pytest.mark.parametrize("processors", [128, 256])
-def test_a_sample_has_the_figures_of_the_formulas_and_of_the_program(processors):
+def test_figures(processors):
+    """A sample has the figures of the formulas and of the authors' program."""
     ours = mean_figures(processors, typed=False)
     assert outside(ours, EXACT[processors] | PROGRAM[processors]) == {}
 
 
 @pytest.mark.parametrize("processors", [128, 256])
-def test_a_typed_sample_has_the_figures_of_the_program(processors):
+def test_typed_figures(processors):
+    """A sample of two classes of jobs has the figures of the authors' program."""
     assert outside(mean_figures(processors, typed=True), TYPED_PROGRAM[processors]) == {}
 
 
-def test_the_load_grows_with_the_machine_as_the_formulas_say():
+def test_load_of_machines():
+    """The load grows with the machine as the formulas say."""
     # 3 % is the sd of one run's load.
     for processors, load in ((64, 0.598), (512, 0.960), (1024, 1.020)):
         assert mean_figures(processors, typed=False)["load"] == pytest.approx(load, rel=0.03)
 
 
 @pytest.mark.parametrize("processors", [128, 256])
-def test_each_size_and_runtime_has_its_exact_frequency(processors):
+def test_frequencies(processors):
+    """Each size and each runtime has its exact frequency."""
     jobs = 1_000_000
     sample = lublin.generate(jobs, processors, np.random.default_rng(7))
     for size, share in EXACT_SIZES[processors].items():
@@ -218,7 +222,8 @@ def test_each_size_and_runtime_has_its_exact_frequency(processors):
     ("name", "mean", "median"),
     [("typeless", 911.29, 138.887), ("batch", 3516.93, 169.169), ("interactive", 619.298, 56.2885)],
 )
-def test_gaps_in_points_have_the_exact_mean_and_median(name, mean, median):
+def test_gaps(name, mean, median):
+    """Gaps in points have the exact mean and median."""
     seconds = 1800 * lublin.gaps(RUNS * JOBS, CLASSES[name], np.random.default_rng(3))
     assert seconds.mean() == pytest.approx(mean, rel=0.025)
     # Half of the draws below the median, to 4 binomial standard errors.
@@ -227,14 +232,16 @@ def test_gaps_in_points_have_the_exact_mean_and_median(name, mean, median):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_daily_cycle_is_the_one_the_program_prints(name):
+def test_daily_cycle(name):
+    """The daily cycle is the one that the authors' program prints."""
     weights = lublin.daily_weights(CLASSES[name])
     assert weights.sum() == pytest.approx(48)
     np.testing.assert_allclose(weights, [float(w) for w in CYCLE[name].split()], atol=6e-5)
 
 
 @pytest.mark.parametrize("start_hour", [0, 9, 23])
-def test_submit_times_are_those_of_paying_points_slot_by_slot(start_hour):
+def test_submit_times(start_hour):
+    """Submit times are those of paying the points of the gaps slot by slot."""
     weights = lublin.daily_weights(lublin.TYPELESS).tolist()
     gaps = lublin.gaps(3000, lublin.TYPELESS, np.random.default_rng(5))
     clock, slowly = start_hour * 3600.0, []
@@ -261,7 +268,8 @@ def hour_of_arrival(submit):
 
 
 @pytest.mark.parametrize("load", [None, 0.3, 1.5])
-def test_jobs_keep_arriving_in_the_afternoon_however_long_the_sample(load):
+def test_afternoon_arrivals(load):
+    """Jobs keep arriving in the afternoon, however long the sample is."""
     # The model's circular mean is 14.87 h, which the authors' program leaves by 1.4 h every
     # 10,000 jobs. Pooled over 16 runs, 10,000 jobs have an sd of 0.08 h: 4 sd are allowed.
     rngs = [np.random.default_rng(seed) for seed in range(RUNS)]
@@ -271,7 +279,8 @@ def test_jobs_keep_arriving_in_the_afternoon_however_long_the_sample(load):
         assert hour_of_arrival(pooled) == pytest.approx(14.87, abs=0.32)
 
 
-def test_the_start_hour_shifts_the_cycle_not_the_clock():
+def test_start_hour():
+    """The start hour shifts the daily cycle, not the clock."""
     early = [lublin.generate(10_000, 128, np.random.default_rng(s)).submit for s in range(40)]
     late = [
         lublin.generate(10_000, 128, np.random.default_rng(s), start_hour=12).submit
@@ -290,9 +299,8 @@ def test_the_start_hour_shifts_the_cycle_not_the_clock():
     typed=st.booleans(),
     start_hour=st.integers(0, 23),
 )
-def test_every_sample_fits_the_machine_and_reaches_the_load(
-    seed, jobs, processors, load, typed, start_hour
-):
+def test_any_sample(seed, jobs, processors, load, typed, start_hour):
+    """Every sample fits the machine and reaches the load."""
     rng = np.random.default_rng(seed)
     sample = lublin.generate(jobs, processors, rng, load=load, typed=typed, start_hour=start_hour)
     for column in (sample.submit, sample.size, sample.runtime):
@@ -312,7 +320,8 @@ def test_every_sample_fits_the_machine_and_reaches_the_load(
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_a_load_changes_the_times_only(typed):
+def test_given_load(typed):
+    """A given load is met by other submit times: sizes, runtimes and types stay the same."""
     natural = lublin.generate(20_000, 128, np.random.default_rng(1), typed=typed)
     squeezed = lublin.generate(20_000, 128, np.random.default_rng(1), typed=typed, load=0.9)
     assert offered_load(squeezed, 128) == pytest.approx(0.9, rel=1e-6)
@@ -321,7 +330,8 @@ def test_a_load_changes_the_times_only(typed):
     assert natural.interactive.sum() == squeezed.interactive.sum()
 
 
-def test_at_equal_times_interactive_jobs_come_first():
+def test_interactive_first():
+    """At equal submit times, interactive jobs come first."""
     sample = lublin.generate(5000, 4, np.random.default_rng(2), typed=True, load=500.0)
     tie = np.diff(sample.submit) == 0
     batch_then_interactive = ~sample.interactive[:-1] & sample.interactive[1:]
@@ -329,7 +339,8 @@ def test_at_equal_times_interactive_jobs_come_first():
     assert not np.any(tie & batch_then_interactive)
 
 
-def test_a_machine_that_is_no_power_of_two_is_filled_and_not_exceeded():
+def test_machine_of_100():
+    """A machine that is no power of two is filled, and not exceeded."""
     sample = lublin.generate(JOBS, 100, np.random.default_rng(0))
     assert sample.size.max() == 100
     # Powers of two that round up to 128, from log2 size 6.5, and others from 99.5 up, all of them
@@ -340,13 +351,14 @@ def test_a_machine_that_is_no_power_of_two_is_filled_and_not_exceeded():
     assert abs((sample.size == 100).mean() - share) <= 4 * error
 
 
-def test_interactive_jobs_stay_small_on_a_large_machine():
+def test_interactive_sizes():
+    """Interactive jobs stay small on a large machine."""
     sample = lublin.generate(JOBS, 1024, np.random.default_rng(0), typed=True)
     assert sample.size[sample.interactive].max() == 45
     assert sample.size[~sample.interactive].max() == 1024
 
 
-def test_scaling_moves_the_sizes_only():
+def test_scaled_sizes():
     """Another machine changes the bounds of log2(size), in order, and nothing else."""
     scaled = lublin.scaled(lublin.TYPELESS, 1024)
     assert (scaled.u_hi, scaled.u_med, scaled.u_low) == (10.0, 7.5, 0.8)
@@ -357,19 +369,21 @@ def test_scaling_moves_the_sizes_only():
             assert small.u_low <= small.u_med <= small.u_hi == math.log2(processors)
 
 
-def test_scaling_to_the_machine_of_the_fit_changes_nothing():
+def test_scaling_to_fit():
+    """Scaling to the machine of the fit changes nothing."""
     assert lublin.scaled(lublin.TYPELESS, 128) == lublin.TYPELESS
     assert lublin.scaled(lublin.BATCH, 128) == lublin.BATCH
 
 
-def test_given_parameters_are_used_as_they_are():
+def test_given_parameters():
+    """Given parameters are used as they are."""
     serial = lublin.scaled(lublin.TYPELESS, 1)
     sample = lublin.generate(100, 64, np.random.default_rng(0), parameters=[serial])
     assert np.all(sample.size == 1)
 
 
 @pytest.mark.parametrize("typed", [False, True])
-def test_the_seed_decides_the_sample(typed):
+def test_seed(typed):
     """One seed draws one sample, and another seed another."""
 
     def draw(seed):

@@ -95,7 +95,7 @@ def test_shares():
     assert len(np.unique(lublin(p_pow2=0, jobs=4000, procs=64).jobs.size)) > 30
 
 
-def test_tie_of_runtime_and_size():
+def test_runtime_and_size():
     """The lower `pa`, the more closely runtime follows size."""
 
     def rank_correlation(pa):

@@ -185,18 +185,21 @@ def outside(runs, reference, reference_runs):
         (10_000_000, 565),
     ],
 )
-def test_the_number_of_values_is_the_programs(jobs, values):
+def test_number_of_values(jobs, values):
+    """The number of values is the program's."""
     assert estimates.number_of_values(jobs) == values
 
 
 @pytest.mark.parametrize("emax", HEAD_VALUES)
-def test_the_head_values_are_the_programs(emax):
+def test_head_values(emax):
+    """The head values are the program's."""
     assert estimates.head_values(emax).tolist() == [emax, *HEAD_VALUES[emax]]
 
 
 @settings(max_examples=200, deadline=None)
 @given(emax=st.integers(5701, 2_000_000))
-def test_every_allowed_maximum_has_twenty_head_values(emax):
+def test_twenty_head_values(emax):
+    """Every allowed maximum has twenty head values, itself first and the others ascending."""
     values = estimates.head_values(emax).tolist()
     assert len(values) == 20
     assert values[0] == emax
@@ -206,26 +209,30 @@ def test_every_allowed_maximum_has_twenty_head_values(emax):
 
 
 @pytest.mark.parametrize(("share", "rank"), HEAD_PERCENT)
-def test_the_head_sizes_are_the_programs(share, rank):
+def test_head_sizes(share, rank):
+    """The percents of the head's values and the rank are the program's, in sum 89 %."""
     percent, found_rank = estimates.head_percent(share)
     np.testing.assert_allclose(percent, HEAD_PERCENT[share, rank], rtol=1e-5)  # six digits
     assert found_rank == rank
     assert percent.sum() == pytest.approx(89)
 
 
-def test_a_maximum_with_a_large_share_is_the_most_popular_value():
+def test_large_share():
+    """A maximum with a large share is the most popular value."""
     percent, rank = estimates.head_percent(0.238)
     assert rank == 1
     assert percent[0] == pytest.approx(23.8)
     assert percent.sum() == pytest.approx(89)
 
 
-def test_the_ranks_of_each_trace_are_one_to_twenty():
+def test_ranks_of_traces():
+    """The ranks of each trace are one to twenty."""
     for trace in zip(*estimates.RANKS_OF_TRACES, strict=True):
         assert sorted(trace) == list(range(1, 21))
 
 
-def test_the_pool_gives_each_head_value_each_rank_with_the_right_odds():
+def test_rank_odds():
+    """The pool gives each head value each rank with the right odds."""
     odds = np.array(RANK_ODDS.split(), dtype=float).reshape(20, 20) / 10_000
     draws, rng = 20_000, np.random.default_rng(0)
     ours = np.zeros((20, 20))
@@ -240,7 +247,8 @@ def test_the_pool_gives_each_head_value_each_rank_with_the_right_odds():
 
 
 @pytest.mark.parametrize("emax_rank", [2, 3, 7, 20])
-def test_without_the_maximum_five_minutes_are_the_most_popular(emax_rank):
+def test_five_minutes(emax_rank):
+    """If the maximum is not the most popular value, five minutes are."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         ranks = estimates.head_ranks(emax_rank, rng).tolist()
@@ -249,27 +257,31 @@ def test_without_the_maximum_five_minutes_are_the_most_popular(emax_rank):
 
 
 @pytest.mark.parametrize(("values", "emax"), TAIL_VALUES)
-def test_the_tail_values_are_the_programs(values, emax):
+def test_tail_values(values, emax):
+    """The tail values are the program's."""
     head = estimates.head_values(emax)
     assert estimates.tail_values(values, head).tolist() == TAIL_VALUES[values, emax]
 
 
 @settings(max_examples=60, deadline=None)
 @given(values=st.integers(21, 565), emax=st.integers(5701, 600_000))
-def test_tail_values_are_new_and_below_the_maximum(values, emax):
+def test_new_tail_values(values, emax):
+    """Tail values are none of the head values, and are below the maximum."""
     head = estimates.head_values(emax)
     tail = estimates.tail_values(values, head).tolist()
     assert len(set(tail) | set(head.tolist())) == 20 + len(tail) <= values
     assert all(0 < value < emax for value in tail)
 
 
-def test_the_job_counts_are_the_programs():
+def test_job_counts():
+    """Each value has as many of 10,000 jobs as in the program."""
     percent = np.concatenate([estimates.head_percent()[0], estimates.tail_percent(70)])
     assert estimates.job_counts(percent, 10_000).tolist() == JOB_COUNTS_10000
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_too_few_jobs_leave_the_least_popular_values_with_one_or_none(reverse):
+def test_few_jobs(reverse):
+    """With few jobs, rare values have one job each; with too few, one value has none."""
     percent = np.array([60.0, 30.0, 5.0, 3.0, 2.0])
     expected = {100: [60, 30, 5, 3, 2], 10: [5, 2, 1, 1, 1], 4: [0, 1, 1, 1, 1]}
     for jobs, counts in expected.items():
@@ -279,7 +291,8 @@ def test_too_few_jobs_leave_the_least_popular_values_with_one_or_none(reverse):
 
 @settings(max_examples=100, deadline=None)
 @given(jobs=st.integers(227, 30_000), share=st.none() | st.floats(1e-4, 0.8899))
-def test_job_counts_sum_to_the_number_of_jobs(jobs, share):
+def test_sum_of_job_counts(jobs, share):
+    """Job counts sum to the number of jobs, and a given share of the maximum is kept."""
     percent, rank = estimates.head_percent(share)
     tail = estimates.tail_percent(estimates.number_of_values(jobs) - 20)
     percent = np.concatenate([np.roll(percent, 1 - rank), tail])
@@ -292,7 +305,8 @@ def test_job_counts_sum_to_the_number_of_jobs(jobs, share):
         assert counts.min() >= 1
 
 
-def test_a_whole_share_of_the_maximum_is_not_lost_to_rounding():
+def test_whole_share():
+    """A share of the maximum in whole percents is not lost to rounding."""
     runtime = np.ones(1000, dtype=np.int64)
     for percent in range(1, 89):
         estimate = estimates.tsafrir(
@@ -303,7 +317,8 @@ def test_a_whole_share_of_the_maximum_is_not_lost_to_rounding():
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data(), jobs=st.integers(1, 12), seed=st.integers(0, 2**32))
-def test_estimates_are_dealt_whenever_they_can_be(data, jobs, seed):
+def test_deal(data, jobs, seed):
+    """Estimates are dealt whenever they can be, and refused otherwise."""
     values = st.lists(st.integers(1, 9), min_size=jobs, max_size=jobs)
     runtime, estimate = np.array(data.draw(values)), np.array(data.draw(values))
     if np.all(np.sort(runtime) <= np.sort(estimate)):
@@ -315,7 +330,8 @@ def test_estimates_are_dealt_whenever_they_can_be(data, jobs, seed):
             estimates.deal(runtime, estimate, np.random.default_rng(seed))
 
 
-def test_every_feasible_deal_is_equally_likely():
+def test_feasible_deals():
+    """Every feasible deal is equally likely."""
     runtime, estimate = np.array([1, 3, 1]), np.array([1, 5, 3])
     rng, draws = np.random.default_rng(0), 8000
     seen = Counter(tuple(estimates.deal(runtime, estimate, rng).tolist()) for _ in range(draws))
@@ -325,7 +341,8 @@ def test_every_feasible_deal_is_equally_likely():
 
 
 @pytest.mark.parametrize(("jobs", "emax", "share"), HISTOGRAM)
-def test_the_histogram_of_estimates_is_the_programs(jobs, emax, share):
+def test_histogram(jobs, emax, share):
+    """The histogram of estimates is the program's."""
     reference_runs, reference = HISTOGRAM[jobs, emax, share]
     joint = [300, 600, 900, 1200, 1800] + [h * HOUR for h in (1, 2, 3, 4, 5, 6, 8, 10, 12, 18)]
     runtime, runs = np.ones(jobs, dtype=np.int64), []
@@ -360,7 +377,8 @@ def average_rank(values):
 
 
 @pytest.mark.parametrize("emax", ON_LUBLIN)
-def test_accuracy_on_modelled_runtimes_is_the_programs(emax):
+def test_accuracy(emax):
+    """The accuracy on modelled runtimes is the program's."""
     runs = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -387,7 +405,8 @@ def test_accuracy_on_modelled_runtimes_is_the_programs(emax):
     assert outside(runs, ON_LUBLIN[emax], 40) == {}
 
 
-def test_a_sample_may_be_too_small_for_a_tail():
+def test_no_tail():
+    """A sample may be too small for a tail, and then has head values only."""
     # Half a minute off the grid, every place for the only tail value is emax or beyond.
     assert len(estimates.tail_values(21, estimates.head_values(132_030))) == 0
     runtime = np.ones(227, dtype=np.int64)
@@ -404,7 +423,8 @@ def test_a_sample_may_be_too_small_for_a_tail():
     share=st.none() | st.floats(0.001, 0.88),
     longest=st.integers(1, 400_000),
 )
-def test_modal_estimates_are_never_below_the_runtime(seed, jobs, emax, share, longest):
+def test_bounds(seed, jobs, emax, share, longest):
+    """Modal estimates are never above the maximum, nor below the runtime as cut at it."""
     rng = np.random.default_rng(seed)
     runtime = np.exp(rng.uniform(0, math.log(longest), jobs)).astype(np.int64)
     original = runtime.copy()
@@ -418,7 +438,8 @@ def test_modal_estimates_are_never_below_the_runtime(seed, jobs, emax, share, lo
     assert estimate.dtype == np.int64
 
 
-def test_more_long_jobs_than_long_estimates_are_refused_with_advice():
+def test_too_many_long_jobs():
+    """More long jobs than long estimates are refused with advice."""
     runtime = np.full(1000, 36000)
     with refused(WorkloadError, 1000, 36000, 218, "emax"):
         estimates.tsafrir(runtime, np.random.default_rng(0), emax=36000)
@@ -478,7 +499,7 @@ def test_popular_values(popular_values, popular_share, emax_share, seed):
         assert counts.keys() <= round_values and len(counts) == popular_values
 
 
-def test_popular_values_of_the_paper():
+def test_published_model():
     """20 values and 89 % are the model as it was published."""
     runtime = np.arange(1, 1001)
     plain = estimates.tsafrir(runtime, np.random.default_rng(1), emax=36000)
@@ -503,8 +524,8 @@ def test_repeated_estimates(seed, share, users):
         assert found.tolist() == estimate.tolist()
 
 
-def test_repetition_grows_with_its_share():
-    """How often a user's estimate is the previous one: about the chance of equal values, then more.
+def test_repeat_share():
+    """A user's estimates repeat as often as values are equal by chance, more with the share.
 
     With a share of 1 a job repeats unless its runtime, or the lack of a later job, forbids it.
     """

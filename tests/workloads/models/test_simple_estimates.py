@@ -20,7 +20,8 @@ from tests.workloads.refusals import refused
     cap=st.integers(0, 10**6),
     seed=st.integers(0, 2**32),
 )
-def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, cap, seed):
+def test_bounds(runtime, factor, share, cap, seed):
+    """Simple estimates are never below the runtime, nor above the longest of their formula."""
     runtime, rng = np.array(runtime, dtype=np.int64), np.random.default_rng(seed)
     longest = {
         "deterministic": runtime * factor,
@@ -41,14 +42,15 @@ def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, ca
         assert np.all(estimate <= np.maximum(1, longest[name] + 0.5)), name
 
 
-def test_a_tenth_more_is_a_tenth_more():
+def test_tenth_more():
+    """A factor of 1.1 adds a tenth, rounded to seconds, with an estimate of at least 1 s."""
     runtime = np.array([0, 1, 3, 10, 1000])
     assert estimates.deterministic(runtime, 1.1).tolist() == [1, 1, 3, 11, 1100]
     assert estimates.deterministic(runtime, 1).tolist() == [1, 1, 3, 10, 1000]
 
 
 @pytest.mark.parametrize("factor", [1, 2, 10])
-def test_uniform_estimates_fill_their_range(factor):
+def test_uniform_range(factor):
     """Estimate / runtime has the mean and the ends of the uniform law."""
     # Mean and variance of the uniform law; 4 standard errors of the mean of 200,000 draws, whose
     # extremes come within 0.1 % of the ends.
@@ -61,7 +63,8 @@ def test_uniform_estimates_fill_their_range(factor):
         assert ratio.max() == pytest.approx(top, abs=1e-3 * top)
 
 
-def test_phi_gives_exact_estimates_to_its_share_and_uniform_accuracy_to_the_others():
+def test_phi_accuracy():
+    """Phi gives exact estimates to its share, and uniform accuracy to the others."""
     runtime, rng = np.full(200_000, 1000), np.random.default_rng(0)
     accuracy = runtime / estimates.phi(runtime, rng, 0.3, cap=10**12)
     draws = len(runtime)
@@ -74,7 +77,8 @@ def test_phi_gives_exact_estimates_to_its_share_and_uniform_accuracy_to_the_othe
         assert abs((accuracy < level).mean() - below) <= 4 * error
 
 
-def test_phi_cuts_at_a_day_but_never_below_the_runtime():
+def test_phi_cap():
+    """Phi cuts at a day, but never below the runtime."""
     runtime = np.array([80_000, 86_400, 100_000] * 100)
     estimate = estimates.phi(runtime, np.random.default_rng(0), 0.0)
     assert np.all(estimate[runtime <= 86_400] <= 86_400)

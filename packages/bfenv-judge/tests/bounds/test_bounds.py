@@ -154,8 +154,8 @@ def test_below_policies():
     assert 1 < bound <= found < min(policies)
 
 
-def test_at_least_as_good_as_easy():
-    """Before any move, it is as good as EASY with exact runtimes in an order, also with a limit."""
+def test_no_moves():
+    """No move is needed to be as good as EASY with exact runtimes, with or without a limit."""
     jobs = bfenv.load_workload("lublin:jobs=600,load=0.9,seed=1")
     known = replace(jobs, jobs=jobs.jobs._replace(estimate=jobs.runtime))
     easy = bfenv.simulate(known, "easy(order='estimate')")
@@ -176,7 +176,7 @@ def test_outages_by_hand():
     assert offline_schedule(half).start.tolist() == [0, 0]
 
 
-def test_outages_on_a_generated_trace(monkeypatch):
+def test_outages_in_search(monkeypatch):
     """No block of the search uses processors that are out of service."""
     monkeypatch.setattr("bfenv_judge.bounds.offline.BLOCK", 60)
     jobs = bfenv.load_workload("lublin:procs=64,jobs=300,load=0.9")

@@ -178,7 +178,7 @@ def test_folder(tmp_path, monkeypatch):
     assert not list(folder.iterdir()) and (outside / "file").exists() and not sleepers()
 
 
-def test_folder_of_a_killed_guard(tmp_path, monkeypatch):
+def test_killed_guard(tmp_path, monkeypatch):
     """The referee removes the folder of a player whose guard was killed."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     first = NESTED.replace("OUTSIDE", "'/'") + "os.kill(os.getppid(), 9); time.sleep(60)"

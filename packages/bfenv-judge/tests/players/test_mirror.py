@@ -239,8 +239,8 @@ def test_flag():
         player(flags=', "frames": 1')
 
 
-def test_jobs_that_are_not_restartable():
-    """A player that has declared trials gets no run with some, because it is not told which."""
+def test_not_restartable():
+    """A player with trials gets no run if jobs are not restartable: it is not told which."""
     trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 4, restartable=[True, False])
     _, jobs, _ = new_cluster(trace)
     assert begin_message(jobs, 4, 0, trials=False)["jobs"] == 2

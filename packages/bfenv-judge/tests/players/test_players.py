@@ -175,8 +175,8 @@ def test_step_before_reset():
         ),
     ],
 )
-def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
-    """The message has the cause: the program itself is there."""
+def test_no_interpreter(first, error, tmp_path):
+    """A program that is there, and whose interpreter is not, is an error with the cause."""
     path = tmp_path / "player"
     path.write_bytes(f"{first}\nimport sys\n".encode())
     path.chmod(0o755)
@@ -192,7 +192,7 @@ def test_a_program_whose_interpreter_is_not_there(first, error, tmp_path):
         ("./closed.py", r"it is not executable; run chmod \+x ./closed.py"),
     ],
 )
-def test_a_command_that_names_no_program(name, error, tmp_path, monkeypatch):
+def test_no_program(name, error, tmp_path, monkeypatch):
     """The message says whether there is nothing, a folder, or a file that is not executable."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "closed.py").write_text("#!/bin/sh\n")

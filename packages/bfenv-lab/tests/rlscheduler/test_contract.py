@@ -6,9 +6,9 @@ import pytest
 
 from bfenv.baselines.registry import find_competitor
 from tests.policy_contract import (  # noqa: F401  # the tests
-    test_it_is_described_and_found_by_its_name,
-    test_its_golden_schedule_is_unchanged,
-    test_true_runtimes_of_unfinished_jobs_change_no_decision,
+    test_found_by_name,
+    test_golden_schedule,
+    test_true_runtimes,
 )
 
 

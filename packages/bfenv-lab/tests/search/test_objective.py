@@ -41,7 +41,7 @@ def test_the_worst_workload() -> None:
     assert score.penalized == pytest.approx((0.25 * 1.0 * 0.125) ** (1 / 3))
 
 
-def test_shaken_copies_have_a_median() -> None:
+def test_shaken_copies() -> None:
     """One shaken copy with a long wait does not make a policy one that starves jobs."""
     cases = [Case(MODEL, "train", 0, 200, None, 120, seed) for seed in range(3)]
     cases.append(cases[0]._replace(load=0.9))

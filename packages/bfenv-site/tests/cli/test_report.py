@@ -43,8 +43,8 @@ def test_names_of_users(run, site, tmp_path):
     )
 
 
-def test_a_site_that_runs_slurm(run, site, tmp_path):
-    """Its slurm.conf is today's policy; a change of SchedulerParameters is a candidate."""
+def test_site_of_slurm(run, site, tmp_path):
+    """The site's slurm.conf is today's policy; changed SchedulerParameters are a candidate."""
     conf, page = tmp_path / "slurm.conf", tmp_path / "site.html"
     nodes = bfenv.load_workload(str(site)).processors
     conf.write_text(f"NodeName=n[1-{nodes}] CPUs=1\nPartitionName=main Nodes=ALL\n")

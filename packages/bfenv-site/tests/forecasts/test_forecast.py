@@ -135,7 +135,7 @@ def test_nothing_later_is_read():
     assert one.past > 20 and len(one.job) > 5 and same(one, two)
 
 
-def test_nothing_later_is_read_of_a_log(tmp_path):
+def test_later_starts(tmp_path):
     """Where the log records starts, later ones change no byte."""
     schedule = bfenv.simulate(LOG, "fcfs")
     at = int(LOG.jobs.submit[200])
@@ -281,7 +281,7 @@ def test_dates(site, tmp_path):
         bfenv_site.forecast_starts(str(without), "2026-01-03 01:00", **options)
 
 
-def test_a_job_that_waits_although_processors_are_free_is_held(tmp_path):
+def test_held_job(tmp_path):
     """The log's job 30 waits alone on an idle machine for 90 minutes and more: it is held.
 
     The forecast is that of recorded waits as long as this, and is never sure.

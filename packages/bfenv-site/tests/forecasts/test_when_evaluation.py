@@ -91,13 +91,16 @@ def test_random_waiting():
         ([0, 0, 0, 0, 9, 9, 9], 0, 0.65 / 0.75),  # the levels from 0 to 75 %, of them 10 to 75 %
     ],
 )
-def test_one_definition_of_what_an_interval_holds(quantiles, wait, holds):
+def test_share_of_interval(quantiles, wait, holds):
     """A start at an end that levels share counts with the part of them that is in the interval."""
     assert share_inside(np.array(quantiles, dtype=float), wait, 0.8) == pytest.approx(holds)
 
 
-def test_an_interval_by_weeks_is_wider_where_a_week_shares_its_fate():
-    """Ten outcomes in each of ten weeks: all inside in five of them, or half inside in each."""
+def test_interval_by_weeks():
+    """An interval by weeks is wider where the jobs of a week share their fate.
+
+    Ten outcomes in each of ten weeks: all inside in five of them, or half inside in each.
+    """
     at = {"a way": np.array([0.0, 10, 20, 30, 40, 50, 60])}
     widths = []
     for fate in (lambda week, i: week % 2, lambda week, i: i % 2):

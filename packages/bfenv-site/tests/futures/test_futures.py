@@ -76,7 +76,7 @@ def futures_after_the_last_arrival(trace, policy):
 )
 @given(small_traces(jobs=10))
 @settings(max_examples=20)
-def test_the_future_with_true_runtimes_is_the_run(policy, trace):
+def test_true_runtimes(policy, trace):
     """From each pass after the last arrival, a future with the true runtimes is what happens."""
     futures, schedule = futures_after_the_last_arrival(trace, policy)
     assert futures
@@ -86,14 +86,14 @@ def test_the_future_with_true_runtimes_is_the_run(policy, trace):
 
 @given(small_traces(jobs=10, requested_starts=True))
 @settings(max_examples=20)
-def test_requested_starts_come_in_a_future_too(trace):
+def test_requested_starts(trace):
     """A policy meets the requested start times in a future as it does in the run."""
     futures, schedule = futures_after_the_last_arrival(trace, GREEDY)
     for job, starts in futures:
         assert np.array_equal(starts, schedule.start[job])
 
 
-def test_trials_go_on_in_a_future():
+def test_running_trial():
     """A running trial ends at its limit, and its job waits again: the trial was not its start."""
     trace = bfenv.make_trace([0, 0], [2, 1], [900, 60], 2, estimate=[4000, 100])
     policy = bfenv.find_policy("easy-speculative(speculation=200, tried_above=600)")
@@ -134,7 +134,7 @@ def a_machine(processors=2, size=2):
     return known_machine(cluster_at(10, requests, start, end, processors), Jobs(*requests))
 
 
-def test_a_machine_of_recorded_starts():
+def test_recorded_starts():
     """The job that waits starts when the longer of the two that run has ended."""
     machine = a_machine()
     runtime = np.array([[30, 90, 50], [60, 20, 50], [5, 5, 5]])
@@ -189,7 +189,7 @@ def test_arrivals_take_holes():
     assert own_starts.tolist() == [[100]]  # killed at its estimate
 
 
-def test_a_future_leaves_the_machine_alone():
+def test_unchanged_machine():
     """Neither the machine nor its copy changes when futures are run."""
     trace = bfenv.load_workload("lublin:jobs=80", load=1.2)
     policy = bfenv.find_policy("easy-sjf")
@@ -233,8 +233,11 @@ def test_users_are_recalled(trace):
     assert recall((), users) == ()
 
 
-def test_an_illegal_start_names_the_job_of_the_trace():
-    """Job 2 of the trace is job 0 of the future; the error names job 2."""
+def test_illegal_start():
+    """An illegal start in a future is an error that names the job of the trace.
+
+    Job 2 of the trace is job 0 of the future; the error names job 2.
+    """
     trace = bfenv.make_trace([0, 0, 5, 5], [1, 1, 2, 1], [2, 2, 9, 9], 2)
 
     def twice(cluster, jobs, memory):
@@ -251,7 +254,7 @@ def test_an_illegal_start_names_the_job_of_the_trace():
         watched(trace, "easy", look)
 
 
-def test_policies_that_cannot_be_asked():
+def test_refused_policy():
     """A policy that plans for no requested start is refused."""
     machine, asked = a_machine(), np.array([2])
     runtime = np.array([[30, 90, 50]])

@@ -194,14 +194,15 @@ def test_one_call_a_cycle(fake, run):
     assert len(fake.calls) == 3 and set(fake.nice.values()) == {0} and not run.state.exists()
 
 
-def test_only_the_first_jobs_are_lifted(fake, run):
+def test_depth(fake, run):
+    """Only the first jobs of the order are lifted, as many as the depth says."""
     for i in range(6):
         fake.submit(str(i + 1), 60 - i)
     (event,) = run(depth=2)
     assert event["lift"] == {"6": 7, "5": 5} and event["wanted"] == ["6", "5"]
 
 
-def test_what_others_set_is_left_alone(fake, run):
+def test_nice_of_others(fake, run):
     """A Nice that was there before, and one that changed since, stay; also at the end."""
     fake.submit("1", 30)
     fake.submit("2", 20, nice=-7)
@@ -250,8 +251,8 @@ def test_large_state(run):
         run(write=True, cycles=0)
 
 
-def test_a_killed_run_is_cleaned_up(fake, run):
-    """The next run gives back what the file says, unless someone has changed it since."""
+def test_killed_run(fake, run):
+    """The run after a killed one gives back what the file says, unless someone changed it."""
     for name in "1234":
         fake.submit(name, 10, nice=-3)
     run.state.write_text('{"lifted": {"1_": [0, -3], "2_": [-3], "3_": [-5]}}')
@@ -299,8 +300,8 @@ def test_slurm_may_be_away(fake, run):
     assert "Unable to contact slurm controller" in events[1]["message"]
 
 
-def test_slurm_is_away_at_the_end(fake, run):
-    """The file then says what is still lifted; without Slurm, nothing begins."""
+def test_away_at_the_end(fake, run):
+    """With Slurm away at the end, the file says what is still lifted, and no run begins."""
     down = fake.folder / "down"
     for name, limit in (("1", 30), ("2", 20)):
         fake.submit(name, limit)
@@ -315,7 +316,8 @@ def test_slurm_is_away_at_the_end(fake, run):
     assert fake.nice["2"] == 0
 
 
-def test_it_needs_the_rights_of_an_operator(fake, run):
+def test_rights(fake, run):
+    """If Slurm refuses a Nice below 0, the error says who may use --write."""
     fake.submit("1", 30)
     fake.submit("2", 20)
     (fake.folder / "deny").touch()
@@ -333,7 +335,7 @@ def test_the_guard(fake, run):
     assert event["wanted"] == ["2", "1"] and event["age_limit"] >= 5 * 6 * 3600
 
 
-def test_what_is_known_of_users(fake, run):
+def test_users(fake, run):
     """The jobs that ended while it ran tell how long those of a user take."""
     fake.submit("1", 30)
     fake.submit("2", 31, user="eve")
@@ -376,7 +378,7 @@ def test_partitions_and_held_jobs(fake, run):
         run(partitions=["man"])
 
 
-def test_a_reason_that_is_out_of_date(fake, run):
+def test_outdated_reason(fake, run):
     """Node n1 takes jobs and n3 is down: job 2 waits for processors, and job 3 does not."""
     fake.submit("1", 5)
     fake.submit("2", 3, reason="ReqNodeNotAvail, UnavailableNodes:n1")
@@ -385,8 +387,11 @@ def test_a_reason_that_is_out_of_date(fake, run):
     assert cycle["wanted"] == ["2", "1"] and cycle["left_out"] == {"ReqNodeNotAvail": 1}
 
 
-def test_a_held_job_keeps_its_lift(fake, run):
-    """A new Nice would release it. Its lift is given back later, even if it was requeued."""
+def test_held_job(fake, run):
+    """A held job keeps its lift, because a new Nice would release it.
+
+    The lift is given back later, even if the job was requeued.
+    """
     fake.submit("1", 30)
     fake.submit("2", 20)
     held = {"submit": NOW + 9, "priority": -2, "reason": "launch failed requeued held"}  # -2 + 2

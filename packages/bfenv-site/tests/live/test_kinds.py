@@ -48,8 +48,8 @@ BUSY_GPU = [runs("1", "g1", partition="gpu")]  # for 50 minutes more, by its lim
 
 @pytest.mark.parametrize("turn", [1, -1])
 @pytest.mark.parametrize(("partition", "wait"), [("cpu", 0), ("gpu", 3000)])
-def test_a_new_job_is_in_the_partition_that_is_named(partition, wait, turn, ask):
-    """Also if another one comes first in sinfo's output, or is marked there."""
+def test_named_partition(partition, wait, turn, ask):
+    """A new job is in the partition that is named, whatever sinfo lists first or marks."""
     nodes = ["c1|idle|cpu*", "g1|allocated|gpu"][::turn]
     forecast = ask(BUSY_GPU, nodes, partition=partition).new(4, 3600)
     assert forecast.plan.tolist() == [wait]
@@ -57,13 +57,14 @@ def test_a_new_job_is_in_the_partition_that_is_named(partition, wait, turn, ask)
 
 
 @pytest.mark.parametrize("turn", [1, -1])
-def test_a_new_job_is_in_the_partition_that_sinfo_marks(turn, ask):
+def test_marked_partition(turn, ask):
+    """Without a name, a new job is in the partition that sinfo marks."""
     forecast = ask(BUSY_GPU, ["c1|idle|cpu", "g1|allocated|gpu*"][::turn]).new(4, 3600)
     assert forecast.plan.tolist() == [3000] and forecast.samples[0, 0] > 0
 
 
-def test_a_new_job_is_not_in_just_any_partition(ask):
-    """Without a mark or a name it is refused, and so is an unknown name."""
+def test_no_default_partition(ask):
+    """Without a mark or a name a new job is refused, and so is an unknown name."""
     nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
     with pytest.raises(BfenvError, match="new job\\? Choose one of cpu, gpu with --partition"):
         ask(BUSY_GPU, nodes).new(4, 3600)
@@ -73,8 +74,8 @@ def test_a_new_job_is_not_in_just_any_partition(ask):
         ask(BUSY_GPU, processors=8, partition="gpu")
 
 
-def test_a_new_job_is_no_larger_than_its_partition(ask):
-    """Prometheus asks for no larger one either; nodes that take no jobs do not count."""
+def test_partition_size(ask):
+    """A new job is at most as large as what works of its partition, also for Prometheus."""
     nodes = ["c1|idle|cpu", "g1|allocated|gpu", "g2|down|gpu"]
     forecaster = ask(BUSY_GPU, nodes, partition="gpu")
     with pytest.raises(BfenvError, match="8 processors is larger than partition gpu of queue, wh"):
@@ -88,8 +89,8 @@ def test_a_new_job_is_no_larger_than_its_partition(ask):
 # Nodes and partitions ---------------------------------------------------------------------------
 
 
-def test_a_job_waits_for_the_nodes_of_its_partition(ask):
-    """Two nodes of cpu are idle; the one of gpu is busy for 50 minutes at most."""
+def test_nodes_of_partition(ask):
+    """A job waits for the nodes of its partition, though those of another are idle."""
     nodes = ["c1|idle|cpu", "c2|idle|cpu", "g1|allocated|gpu"]
     jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu")]
     forecast = ask(jobs, nodes).waiting()
@@ -97,15 +98,17 @@ def test_a_job_waits_for_the_nodes_of_its_partition(ask):
     assert forecast.median[0] > 600
 
 
-def test_a_policy_without_partitions_says_so(ask):
+def test_policy_note(ask):
+    """A note says that a policy without partitions ignores them."""
     nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
     jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu")]
     notes = ask(jobs, nodes, policy="easy").notes
     assert "easy ignores partitions: in its futures, jobs run on any node" in notes
-    assert not any("knows no" in note for note in ask(jobs, nodes, policy="slurm").notes)
+    assert not any("ignores partitions" in note for note in ask(jobs, nodes, policy="slurm").notes)
 
 
-def test_a_job_of_several_partitions_may_run_in_any(ask):
+def test_several_partitions(ask):
+    """A job of several partitions may run in any of them."""
     nodes = ["c1|idle|cpu", "g1|allocated|gpu"]
     jobs = [runs("1", "g1", partition="gpu"), job("2", partition="gpu,cpu")]
     assert ask(jobs, nodes).waiting().plan.tolist() == [0]
@@ -113,8 +116,8 @@ def test_a_job_of_several_partitions_may_run_in_any(ask):
 
 @pytest.mark.parametrize("state", ["down*", "drained", "maint", "failing", "idle$", "unknown"])
 @pytest.mark.parametrize("what", ["RUNNING", "COMPLETING"])
-def test_jobs_on_lost_nodes_are_left_out(ask, state, what):
-    """The full rest of the machine is what others wait for."""
+def test_lost_nodes(ask, state, what):
+    """Jobs on lost nodes are left out, and others wait for the full rest of the machine."""
     jobs = [job("1", what, nodes="n1"), runs("2", "n2"), job("3")]
     forecaster = ask(jobs, [f"n1|{state}", "n2|allocated"])
     assert left_out(forecaster) == {"nodes that are lost": 1}
@@ -122,8 +125,8 @@ def test_jobs_on_lost_nodes_are_left_out(ask, state, what):
 
 
 @pytest.mark.parametrize("state", ["draining", "draining*", "reserved", "idle*", "mixed@"])
-def test_draining_nodes_are_for_the_jobs_that_they_run(ask, state):
-    """Job 1 ends first, on n1, which takes nothing new: job 3 waits for n2."""
+def test_draining_nodes(ask, state):
+    """Draining nodes are only for the jobs that they run: job 3 waits for n2, not for n1."""
     jobs = [runs("1", "n1", limit="20:00"), runs("2", "n2"), job("3")]
     forecaster = ask(jobs, [f"n1|{state}", "n2|allocated"])
     assert left_out(forecaster) == {}
@@ -152,38 +155,43 @@ def test_states_of_nodes(what):
         assert (node.is_up, node.is_lost) == (what == "take jobs", what == "lost"), state
 
 
-def test_without_sinfo_running_jobs_hold_processors(ask):
-    """Job 1 holds all processors for 50 minutes, on nodes that are not listed."""
+def test_without_sinfo(ask):
+    """Without sinfo, running jobs hold processors, though their nodes are not listed."""
     forecaster = ask([runs("1", "n[1-2]", size=8), job("2")], processors=8)
     assert forecaster.waiting().plan.tolist() == [3000]
 
 
-def test_without_sinfo_a_note_says_that_partitions_are_not_known(ask):
+def test_note_without_sinfo(ask):
+    """Without sinfo, a note says that the nodes of several partitions are not known."""
     jobs = [job("1", partition="gpu"), job("2")]
     note = "without --sinfo, the nodes of partitions are not known (cpu, gpu): jobs run on any"
     assert any(text.startswith(note) for text in ask(jobs, processors=8).notes)
     assert not any("without --sinfo" in text for text in ask(jobs[1:], processors=8).notes)
 
 
-def test_a_job_of_a_partition_that_sinfo_does_not_list_is_left_out(ask):
+def test_unlisted_partition(ask):
+    """A job of a partition that sinfo does not list is left out."""
     forecaster = ask([job("1", partition="fat"), job("2")], ["n1|idle|cpu"])
     assert left_out(forecaster) == {"partition fat, which sinfo does not list": 1}
     assert forecaster.waiting().job == ("2",)
 
 
-def test_a_job_over_lost_and_good_nodes_holds_its_share_of_the_good_ones(ask):
+def test_partly_lost(ask):
+    """A job over lost and good nodes holds its share of the good ones."""
     jobs = [runs("1", "n[1-2]", size=8), job("2")]
     forecaster = ask(jobs, ["n1|down*", "n2|allocated", "n3|drained"])
     assert forecaster.waiting().plan.tolist() == [3000]
 
 
-def test_jobs_on_nodes_that_sinfo_does_not_list_are_left_out(ask):
+def test_unlisted_nodes(ask):
+    """Jobs on nodes that sinfo does not list are left out."""
     forecaster = ask([runs("1", "x7"), job("2")], ["n1|idle"])
     assert left_out(forecaster) == {"nodes that sinfo does not list": 1}
     assert forecaster.waiting().plan.tolist() == [0]
 
 
-def test_a_job_larger_than_what_its_partition_has_up_is_left_out(ask):
+def test_too_few_processors(ask):
+    """A job that is larger than what its partition has up is left out."""
     jobs = [job("1", partition="gpu", size=5), job("2", partition="gpu", size=4)]
     forecaster = ask(jobs, ["c1|idle|cpu", "c2|idle|cpu", "g1|idle|gpu", "g2|down|gpu"])
     assert left_out(forecaster) == {"too few working processors in gpu": 1}
@@ -223,8 +231,8 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("reason", OTHERS)
-def test_jobs_that_wait_for_something_else_are_left_out_by_name(ask, reason):
-    """A job of 40 days that will never start holds nothing: the next one waits for job 1 alone."""
+def test_other_reasons(ask, reason):
+    """A job that does not wait for processors is left out, by its reason, and holds nothing."""
     jobs = [runs("1", "n1"), job("2", limit="40-00:00:00", reason=reason), job("3", size=8)]
     forecaster = ask(jobs, ["n1|allocated", "n2|idle"])
     assert left_out(forecaster) == {OTHERS[reason]: 1}
@@ -237,8 +245,11 @@ def test_jobs_that_wait_for_something_else_are_left_out_by_name(ask, reason):
     "reason",
     ["ReqNodeNotAvail, UnavailableNodes:n[1-2]", "(ReqNodeNotAvail(Unavailable:n[1-2]))"],
 )
-def test_a_reason_that_names_nodes_which_take_jobs_again_is_out_of_date(ask, reason):
-    """Slurm leaves it there, after a restart of slurmctld for one."""
+def test_outdated_reason(ask, reason):
+    """A reason that names nodes which take jobs again is out of date.
+
+    Slurm leaves it there, after a restart of slurmctld for one.
+    """
     jobs = [runs("1", "n1"), job("2", reason=reason), job("3", reason=reason, priority=0)]
     forecaster = ask(jobs, ["n1|allocated", "n2|idle"])
     assert left_out(forecaster) == {"ReqNodeNotAvail": 1}
@@ -247,24 +258,29 @@ def test_a_reason_that_names_nodes_which_take_jobs_again_is_out_of_date(ask, rea
 
 
 @pytest.mark.parametrize("reason", WAITING)
-def test_jobs_that_wait_for_processors_have_a_forecast(ask, reason):
+def test_waiting_reasons(ask, reason):
+    """A job that waits for processors has a forecast, whatever Slurm calls the reason."""
     assert ask([job("1", reason=reason)], ["n1|idle"]).waiting().plan.tolist() == [0]
 
 
-def test_a_description_in_place_of_resources_is_a_wait_for_processors():
+def test_described_reason():
+    """A description in place of Resources is a wait for processors."""
     text = "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority"
     assert is_for_processors(text) and is_for_processors(text.replace("_", " "))
     assert reason_name("(Resources)") == "Resources"
 
 
-def test_a_job_of_priority_0_is_held(ask):
+def test_priority_0(ask):
     """Slurm holds a job of priority 0, whatever its reason says."""
     forecaster = ask([job("1", priority=0, reason="Priority"), job("2")], ["n1|idle"])
     assert left_out(forecaster) == {"JobHeld": 1}
 
 
-def test_only_as_many_tasks_wait_as_their_array_allows(ask):
-    """Two of two tasks run, of array 7; array 8 has one running and may start one more."""
+def test_array_throttle(ask):
+    """Only as many tasks wait as the throttle of their array allows.
+
+    Two of two tasks run, of array 7; array 8 has one running and may start one more.
+    """
     jobs = [
         *(runs(f"7_{task}", "n1", size=1) for task in (1, 2)),
         job("7_[3-6%2]", size=1, reason="JobArrayTaskLimit"),
@@ -276,19 +292,24 @@ def test_only_as_many_tasks_wait_as_their_array_allows(ask):
     assert forecaster.waiting().job == ("8_[2-9%2]",) or forecaster.waiting().job == ("8_[2-9]",)
 
 
-def test_a_suspended_task_counts_for_the_throttle(ask):
+def test_suspended_task(ask):
+    """A suspended task counts for the throttle of its array."""
     jobs = [job("7_1", "SUSPENDED", size=1, nodes="n1"), job("7_[2-5%1]", size=1), job("8")]
     forecaster = ask(jobs, ["n1|mixed"])
     assert left_out(forecaster) == {"SUSPENDED": 1, "JobArrayTaskLimit": 4}
     assert forecaster.waiting().job == ("8",)
 
 
-def test_an_array_without_a_throttle_waits_as_a_whole(ask):
+def test_no_throttle(ask):
+    """An array without a throttle waits as a whole."""
     assert len(ask([job("7_[3-6]", size=1)], ["n1|idle"]).waiting().job) == 4
 
 
-def test_maintenance_windows_are_announced(ask, tmp_path):
-    """A job of 1 h fits before the window, one of 3 h starts behind it; its own reason is that."""
+def test_maintenance_windows(ask, tmp_path):
+    """Jobs keep out of a maintenance window that is announced.
+
+    A job of 1 h fits before the window, one of 3 h starts behind it; its own reason is that.
+    """
     path = tmp_path / "windows.txt"
     path.write_text("begin,end\n2026-02-02T04:40+00:00,2026-02-02T08:40+00:00\n")
     jobs = [job("1"), job("2", limit="3:00:00", reason="ReqNodeNotAvail, Reserved for maintenance")]
@@ -298,7 +319,7 @@ def test_maintenance_windows_are_announced(ask, tmp_path):
     assert (forecast.samples[1] >= begin).all()
 
 
-def test_windows_that_are_over_or_take_too_much_are_named(ask, tmp_path):
+def test_odd_windows(ask, tmp_path):
     """A note counts the windows left out as over, and those that take the whole machine."""
     path = tmp_path / "windows.txt"
     path.write_text(
@@ -316,7 +337,8 @@ def test_windows_that_are_over_or_take_too_much_are_named(ask, tmp_path):
 
 
 @pytest.mark.parametrize("policy", [None, "conservative-replan", "slurm", "easy"])
-def test_a_job_without_a_limit_never_ends_by_limits(ask, policy):
+def test_no_limit(ask, policy):
+    """By limits, a job without a limit never ends, and a note says so."""
     jobs = [runs("1", "n1", limit="UNLIMITED"), job("2")]
     forecaster = ask(jobs, ["n1|allocated"], policy=policy)
     forecast = forecaster.waiting()
@@ -326,7 +348,7 @@ def test_a_job_without_a_limit_never_ends_by_limits(ask, policy):
 
 
 @pytest.mark.parametrize("days", [2, 60])
-def test_a_plan_beyond_the_window_of_the_backfill(ask, days):
+def test_plan_beyond_window(ask, days):
     """Slurm's map ends after a day; by limits, job 2 starts at the end of job 1 all the same."""
     jobs = [runs("1", "n1", limit=f"{days}-00:00:00"), job("2")]
     assert ask(jobs, ["n1|allocated"]).waiting().plan.tolist() == [days * 24 * HOUR - 600]
@@ -342,14 +364,18 @@ def test_limits_of_text(limit, seconds):
     assert entry.limit == seconds
 
 
-def test_a_job_with_an_unknown_limit_runs_for_longer_than_it_has(ask):
-    """It has run for ten minutes, longer than the limits of all others: ten more by limits."""
+def test_unknown_limit(ask):
+    """A job with an unknown limit is taken to run for longer than it has.
+
+    It has run for ten minutes, longer than the limits of all others: ten more by limits.
+    """
     jobs = [runs("1", "n1", limit="NOT_SET"), job("2", limit="5:00")]
     forecast = ask(jobs, ["n1|allocated"]).waiting()
     assert forecast.plan.tolist() == [600] and forecast.median[0] > 30
 
 
-def test_a_queue_without_a_clock_says_what_was_taken(ask):
+def test_no_clock(ask):
+    """Without a clock in the queue, a note says which time is assumed, unless one is given."""
     jobs = [runs("1", "n1"), job("2")]
     notes = " ".join(ask(jobs, ["n1|allocated"], clock=False).notes)
     assert "the time of its last event is assumed, 2026-02-02 02:30 UTC (set it with --at)" in notes
@@ -383,8 +409,10 @@ def queues(draw):
 
 @given(queues())
 @settings(max_examples=40, deadline=None)
-def test_no_forecast_is_sure_of_a_start_long_before_the_plan(tmp_path_factory, drawn):
-    """Without a history, jobs end at any time up to their limits: a median of 0 s beside a plan of
+def test_sure_starts(tmp_path_factory, drawn):
+    """No forecast is sure of a start long before the plan.
+
+    Without a history, jobs end at any time up to their limits: a median of 0 s beside a plan of
     hours, at 100 %, is the sign of a machine that is not the one of the queue.
     """
     jobs, nodes = drawn
@@ -401,8 +429,8 @@ def test_no_forecast_is_sure_of_a_start_long_before_the_plan(tmp_path_factory, d
     assert not ((forecast.plan >= 10 * 60) & (sure < forecast.plan / 20)).any()
 
 
-def test_the_order_of_apply_has_the_jobs_that_a_forecast_has(tmp_path):
-    """One list of reasons for both: what waits for something else is in neither."""
+def test_order_of_apply(tmp_path):
+    """What waits for something else is apart, for the order of apply as for a forecast."""
     jobs = [job("1", reason="Priority"), *(job(str(i + 2), reason=r) for i, r in enumerate(OTHERS))]
     (tmp_path / "queue").write_text(as_text(jobs))
     snapshot = read_squeue(tmp_path / "queue")
@@ -410,6 +438,6 @@ def test_the_order_of_apply_has_the_jobs_that_a_forecast_has(tmp_path):
     assert sorted(entry.reason for entry in snapshot.apart) == sorted(OTHERS.values())
 
 
-def test_unlimited_is_beyond_any_limit():
+def test_unlimited():
     """A job without a limit counts with a longer one than any that Slurm takes."""
     assert UNLIMITED > parse_duration("365-00:00:00")

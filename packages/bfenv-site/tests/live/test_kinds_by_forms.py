@@ -228,7 +228,7 @@ def as_table(rows):
     return "\n".join([head, "|" + "---|" * (head.count(" | ") + 1), *lines]) + "\n"
 
 
-def test_a_table_of_kinds_by_forms(tmp_path, monkeypatch):
+def test_table(tmp_path, monkeypatch):
     """Text and JSON give the same; the table has what each command really answers."""
     for name in ("confs", "units"):
         (tmp_path / name).mkdir()

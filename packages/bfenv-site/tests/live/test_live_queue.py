@@ -278,8 +278,11 @@ def test_history(queue, site, tmp_path):
 
 
 @pytest.mark.parametrize("turn", [1, -1])
-def test_jobs_to_come_are_in_one_partition(turn, queue, site, tmp_path):
-    """It is the largest if none is marked, whichever comes first, and a note names it."""
+def test_jobs_to_come(turn, queue, site, tmp_path):
+    """Jobs to come are in one partition.
+
+    It is the largest if none is marked, whichever comes first, and a note names it.
+    """
     log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW - 400_000}")
     history, nodes = tmp_path / "history.swf", tmp_path / "nodes.txt"
     history.write_text(log)
@@ -292,8 +295,8 @@ def test_jobs_to_come_are_in_one_partition(turn, queue, site, tmp_path):
     assert note.replace("main", "fat") in forecaster.notes
 
 
-def test_a_history_begins_before_the_queue(queue, site, tmp_path):
-    """One that begins after it is refused, with both times."""
+def test_late_history(queue, site, tmp_path):
+    """A history that begins after the queue was printed is refused, with both times."""
     log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW + 60}")
     history = tmp_path / "history.swf"
     history.write_text(log)
@@ -302,8 +305,11 @@ def test_a_history_begins_before_the_queue(queue, site, tmp_path):
         forecaster_of_queue(queue, history=str(history))
 
 
-def test_a_job_runs_since_before_the_history(queue, site, tmp_path):
-    """It runs on, and does not wait again because the log begins after its start."""
+def test_job_before_history(queue, site, tmp_path):
+    """A job that runs since before the history runs on.
+
+    It does not wait again because the log begins after its start.
+    """
     log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW - 100}")
     history = tmp_path / "history.swf"
     history.write_text(log)
@@ -311,8 +317,11 @@ def test_a_job_runs_since_before_the_history(queue, site, tmp_path):
     assert forecaster.waiting().job == ("14", "13", "15")
 
 
-def test_a_time_agrees_with_the_clock_of_running_jobs(queue):
-    """It may be some minutes late; without running jobs, any later time is taken."""
+def test_given_time(queue):
+    """A given time agrees with the clock of running jobs.
+
+    It may be some minutes late; without running jobs, any later time is taken.
+    """
     assert forecaster_of_queue(queue, processors=8, at=NOW + 300).known.time == NOW + 300
     with pytest.raises(bfenv.BfenvError, match="was printed at 2026-01-01 00:10 UTC, as its runn"):
         forecaster_of_queue(queue, processors=8, at=NOW + 3600)
@@ -369,7 +378,7 @@ DIFFER = {"nodes of four CPUs that jobs share": {"20", "21", "27", "29"}}
 
 
 @pytest.mark.parametrize("case", PLANS, ids=lambda case: case["what"])
-def test_the_plan_is_that_of_squeue(case, tmp_path):
+def test_plan_of_squeue(case, tmp_path):
     """With limits for runtimes, `slurm` plans to the minute what the real one does."""
     now, lines = case["now"], []
     for job, size, limit, ran, nodes in case["running"]:
@@ -412,7 +421,7 @@ def test_the_plan_is_that_of_squeue(case, tmp_path):
 
 
 @pytest.mark.parametrize("line", ["DownNodes=n2", "NodeName=n2 CPUs=4 State=FUTURE"])
-def test_nodes_that_have_come_back(line, queue, tmp_path):
+def test_returned_nodes(line, queue, tmp_path):
     """slurm.conf says how nodes begin: one that sinfo has up takes jobs, in its partitions."""
     nodes, conf = tmp_path / "nodes.txt", tmp_path / "slurm.conf"
     nodes.write_text(NODES)
@@ -439,8 +448,11 @@ def test_futures_under_slurm(queue, tmp_path):
         forecaster_of_queue(queue, sinfo=nodes, policy=policy)
 
 
-def test_the_default_partition_of_slurm_conf(queue, tmp_path):
-    """It counts where sinfo marks none; a partition that slurm.conf lacks is refused."""
+def test_default_partition(queue, tmp_path):
+    """The default partition of slurm.conf counts where sinfo marks none.
+
+    A partition that slurm.conf lacks is refused.
+    """
     nodes, conf = tmp_path / "nodes.txt", tmp_path / "site.conf"
     nodes.write_text(NODES)
     conf.write_text(

@@ -83,7 +83,7 @@ def wait_until(is_so):
 
 
 @pytest.mark.parametrize("priority", [BASIC, MULTIFACTOR], ids=["basic", "multifactor"])
-def test_the_first_starts_follow_the_order(tmp_path, priority):
+def test_first_starts(tmp_path, priority):
     """The shadow changes nothing; lifted, the jobs start by their limits, not by submission."""
     with slurm(tmp_path, priority):
         for limit in (5, 4, 3, 2):
@@ -114,8 +114,11 @@ def open_path():
         yield Path(folder)
 
 
-def test_it_gives_back_what_it_lifted_and_no_more(open_path):
-    """Killed, refused, and while slurmctld is restarted, it keeps count of its lifts."""
+def test_lifts(open_path):
+    """The command gives back what it lifted and no more.
+
+    Killed, refused, and while slurmctld is restarted, it keeps count of its lifts.
+    """
     tmp_path = open_path
     with slurm(tmp_path, BASIC):
         for limit in (5, 4, 3, 2):

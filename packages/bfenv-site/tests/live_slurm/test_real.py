@@ -25,7 +25,7 @@ CHOSEN = (
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_it_starts_each_job_within_a_minute_of_the_recorded_one(name):
+def test_recorded_starts(name):
     """The installed Slurm starts each job of a recorded case within a minute of the record."""
     (case,) = (case for case in CASES if case["name"] == name)
     conf = [*case["conf"], f"SchedulerParameters={case['parameters']}"]

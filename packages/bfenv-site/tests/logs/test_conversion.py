@@ -121,7 +121,7 @@ def test_advice():
         read([None, "steps"], on_error="raise")
 
 
-def test_every_count_has_a_reason():
+def test_counts():
     """Each count of a conversion is explained once."""
     names = [field.name for field in fields(cleaning.Conversion)]
     assert set(cleaning.counts_of(cleaning.Imported())) == set(names)

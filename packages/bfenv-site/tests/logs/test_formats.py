@@ -301,7 +301,7 @@ def test_dominant_needs_capacity(tmp_path):
         read_log(path, resource="dominant", capacity="mem=4G")
 
 
-def test_capacity_of_what_is_taken(tmp_path):
+def test_capacity_of_selection(tmp_path):
     """Partitions that are not taken need no capacity."""
     end = f"{NOON}|{NOON}|{NOON + 9}|COMPLETED|cpu=4|5"
     lines = (f"1|a|{end}", f"2|b|{end}")

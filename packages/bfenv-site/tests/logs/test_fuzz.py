@@ -36,7 +36,9 @@ def files(draw, reader):
 
 
 @pytest.mark.parametrize("reader", CLAIMS)
-def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
+def test_damaged_logs(reader):
+    """Each line of a damaged log is a job or counted, or an error says why no trace is made."""
+
     @settings(max_examples=-(-LOGS // len(CLAIMS)), derandomize=True, database=None)
     @given(files(reader))
     def attack(data):
@@ -48,7 +50,7 @@ def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_grammars_write_is_read_or_refused_clearly(name):
+def test_grammars(name):
     """Of each format's inputs at least a third is read; no other has a traceback, or takes long.
 
     What is mostly refused at its first line tests little of a reader.

@@ -179,7 +179,7 @@ def test_more_than_the_machine(tmp_path):
     assert found == (Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3))
 
 
-def test_what_lies_before_the_log_is_said(tmp_path):
+def test_before_the_log(tmp_path):
     """A window before the first submission is left out; one that reaches into the log is cut."""
     path = tmp_path / "down.csv"
     path.write_text(
@@ -202,7 +202,7 @@ def test_events_without_a_column(tmp_path):
         load_outages(path, site(tmp_path))
 
 
-def test_outages_of_the_header_that_take_too_much(tmp_path):
+def test_overlap_in_header(tmp_path):
     """Two outages of 3 of 4 processors take all where they overlap, and a warning says so."""
     header = ["; Outage: 90 120 3", "; Outage: 100 130 3"]
     with pytest.warns(UserWarning, match="2 outages in the header take more processors than"):
@@ -210,8 +210,11 @@ def test_outages_of_the_header_that_take_too_much(tmp_path):
     assert trace.outages == (Outage(90, 100, 3), Outage(100, 120, 4), Outage(120, 130, 3))
 
 
-def test_outages_of_the_whole_machine_are_united(tmp_path):
-    """Those of a part are cut to what is left beside them; parts that fit add up."""
+def test_whole_machine(tmp_path):
+    """Outages of the whole machine are united.
+
+    Those of a part are cut to what is left beside them; parts that fit add up.
+    """
     path = tmp_path / "down.csv"
     windows = [(0, 50, 4), (40, 60, 4), (50, 80, 1), (90, 99, 2), (90, 99, 2)]
     path.write_text("".join(f"{NOON + a},{NOON + b},{n}\n" for a, b, n in windows))

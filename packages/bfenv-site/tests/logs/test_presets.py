@@ -46,7 +46,8 @@ def write_table(path, rows):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_public_log_is_read_by_its_name(name, tmp_path):
+def test_public_logs(name, tmp_path):
+    """A public log is read by its name, with sizes, runtimes and limits as published."""
     preset = find_preset(name)
     path = write_table(tmp_path / "jobs.csv", [ROWS[name](i) for i in range(JOBS)])
     options = {"processors": preset.processors, "timezone": preset.timezone}
@@ -63,13 +64,14 @@ def test_all_presets_are_tested():
 
 
 @pytest.mark.parametrize("name", ["philly", "helios", "pai"])
-def test_a_source_without_limits_is_refused(name):
+def test_no_limits(name):
+    """A source without limits is refused, and the message says how to draw some."""
     with pytest.raises(WorkloadError, match="has no time limits, and backfilling needs limits"):
         find_preset(name)
     assert "with_estimates" in NEEDS_LIMITS
 
 
-def test_a_file_of_your_own_extends_the_list(tmp_path, monkeypatch):
+def test_own_file(tmp_path, monkeypatch):
     """BFENV_PRESETS adds logs to the known ones; an entry that lacks a field is refused."""
     path = tmp_path / "own.toml"
     path.write_text(
@@ -96,7 +98,7 @@ def table(path, limit, runtime=1800):
 @pytest.mark.parametrize(
     ("limit", "unit"), [(60, "min"), (3600, "s"), (1, "h"), (3_600_000, "ms"), (3.6e9, "us")]
 )
-def test_a_unit_behind_a_column(limit, unit, tmp_path):
+def test_named_unit(limit, unit, tmp_path):
     """A limit in any unit that is named behind its column becomes seconds."""
     path = table(tmp_path / "jobs.csv", limit)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": f"l:{unit}"}
@@ -104,8 +106,11 @@ def test_a_unit_behind_a_column(limit, unit, tmp_path):
 
 
 @pytest.mark.parametrize(("limit", "unit"), [(60, "min"), (1, "h")])
-def test_limits_in_another_unit_stop_the_import(limit, unit, tmp_path):
-    """The message has the likely unit, and the option; jobs may also outlive their limits."""
+def test_unit_of_limits(limit, unit, tmp_path):
+    """Limits in another unit stop the import, unless jobs may outlive their limits.
+
+    The message has the likely unit, and the option.
+    """
     path = table(tmp_path / "jobs.csv", limit)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
     with pytest.raises(WorkloadError, match=f"20 of 20 jobs .* give --map estimate=l:{unit}"):
@@ -115,7 +120,7 @@ def test_limits_in_another_unit_stop_the_import(limit, unit, tmp_path):
 
 
 @pytest.mark.parametrize(("declared", "limit", "unit"), [("min", 1, "h"), ("h", 60, "min")])
-def test_a_limit_in_another_unit_than_the_one_declared(declared, limit, unit, tmp_path):
+def test_declared_unit(declared, limit, unit, tmp_path):
     """A unit that is too large is no fault of the jobs; one that is too small names the other."""
     path = table(tmp_path / "jobs.csv", limit)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": f"l:{declared}"}
@@ -126,8 +131,11 @@ def test_a_limit_in_another_unit_than_the_one_declared(declared, limit, unit, tm
         read_columns(path, mapping, processors=4)
 
 
-def test_runtimes_in_another_unit_stop_the_import(tmp_path):
-    """Not the limits: these would be months."""
+def test_unit_of_runtimes(tmp_path):
+    """Runtimes in another unit stop the import, and the message has the likely unit.
+
+    It has not that of the limits: these would be months.
+    """
     path = table(tmp_path / "jobs.csv", 7200, 1_800_000)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
     with pytest.raises(WorkloadError, match="give --map runtime=r:ms, or --overrun"):
@@ -136,15 +144,15 @@ def test_runtimes_in_another_unit_stop_the_import(tmp_path):
     assert set(trace.runtime.tolist()) == {1800}
 
 
-def test_a_limit_that_the_database_of_slurm_does_not_have(tmp_path):
-    """Unlimited is 2**32 - 1 minutes there: the longest limit of the others stands in."""
+def test_unlimited(tmp_path):
+    """Unlimited, 2**32 - 1 minutes in Slurm's database, is read as the longest limit."""
     rows = [{"s": BEGIN + i, "n": 1, "r": 600, "l": (60, 2**32 - 1)[i % 2]} for i in range(JOBS)]
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l:min"}
     trace = read_columns(write_table(tmp_path / "jobs.csv", rows), mapping, processors=64)
     assert set(trace.jobs.estimate.tolist()) == {3600}
 
 
-def test_limits_of_months_are_doubted(tmp_path):
+def test_limits_of_months(tmp_path):
     """If half of the limits are months long, a warning asks for their unit."""
     path = table(tmp_path / "jobs.csv", 7_200_000)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
@@ -153,8 +161,8 @@ def test_limits_of_months_are_doubted(tmp_path):
 
 
 @pytest.mark.parametrize(("factor", "unit"), [(1000, "ms"), (10**6, "us")])
-def test_times_may_have_a_unit(factor, unit, tmp_path):
-    """Without it, the message has the option."""
+def test_unit_of_times(factor, unit, tmp_path):
+    """Times of a named unit become seconds; without the unit, the message has the option."""
     rows = [{"s": (BEGIN + i) * factor, "n": 1, "r": 60, "l": 60} for i in range(JOBS)]
     path = write_table(tmp_path / "jobs.csv", rows)
     mapping = {"submit": "s", "size": "n", "runtime": "r", "estimate": "l"}
@@ -174,14 +182,14 @@ def test_times_may_have_a_unit(factor, unit, tmp_path):
         ({"size": "n:min"}, "size is no time, so 'n:min' has no unit"),
     ],
 )
-def test_units_that_do_not_exist(change, message, tmp_path):
+def test_wrong_unit(change, message, tmp_path):
     """An unknown unit, or one of a column that is no time, is refused by its column."""
     mapping = {"submit": "s", "size": "n", "runtime": "r"} | change
     with pytest.raises(WorkloadError, match=message):
         read_columns(table(tmp_path / "jobs.csv", 60), mapping, processors=4)
 
 
-def test_rows_of_parquet_are_read_by_groups(tmp_path):
+def test_parquet(tmp_path):
     """A file of Parquet with several groups of rows gives the jobs of all groups."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

@@ -76,7 +76,7 @@ def times(submit, start, end, **fields):
 # What a line means
 
 
-def test_a_dump_is_what_its_lines_say(tmp_path):
+def test_two_lines(tmp_path):
     """Two lines give two jobs with these numbers, times and SWF records, and nothing is dropped."""
     trace = read(
         tmp_path,
@@ -96,7 +96,8 @@ def test_a_dump_is_what_its_lines_say(tmp_path):
     assert counted(trace) == {}
 
 
-def test_the_documented_commands_columns_are_those_read_and_shown_everywhere():
+def test_documented_command():
+    """The documented command is shown in both help texts, and its columns are those read."""
     words = slurm.COMMAND.split()
     for text in (inspect.getdoc(read_sacct), inspect.getdoc(import_log)):
         assert set(words) <= set(text.split()), text
@@ -104,7 +105,8 @@ def test_the_documented_commands_columns_are_those_read_and_shown_everywhere():
     assert known >= set(COLUMNS)
 
 
-def test_columns_are_found_by_name_in_any_order_and_others_do_not_matter(tmp_path):
+def test_order_of_columns(tmp_path):
+    """Columns are found by name in any order, and others do not matter."""
     columns = ["Comment", *reversed(COLUMNS), "NodeList"]
     fields = JOB | {"Comment": "what?", "NodeList": "n[1-4]"}
     other = "|".join(str(fields[column]) for column in columns)
@@ -112,7 +114,8 @@ def test_columns_are_found_by_name_in_any_order_and_others_do_not_matter(tmp_pat
     assert trace.hash == read(tmp_path, line()).hash
 
 
-def test_all_missing_columns_are_named_at_once_with_the_command(tmp_path):
+def test_missing_columns(tmp_path):
+    """All missing columns are named at once, with the command."""
     missing = ["Start", "State", "AllocCPUS or NCPUS", "ElapsedRaw or Elapsed or End"]
     with refused(WorkloadError, *missing, slurm.COMMAND) as error:
         read(tmp_path, "7|ann", header="JobID|User|Submit")
@@ -162,7 +165,8 @@ def test_sizes_of_tres(tmp_path):
         ({"AllocCPUS": "9" * 12}, "too_large"),
     ],
 )
-def test_a_line_that_is_no_job_is_counted_under_its_reason(tmp_path, fields, reason):
+def test_no_job(tmp_path, fields, reason):
+    """A line that is no job is counted under its reason."""
     trace = read(tmp_path, line(JobID="1", User="bob"), line(**fields))
     assert len(trace) == 1
     assert counted(trace) == {reason: 1}
@@ -179,13 +183,15 @@ def test_a_line_that_is_no_job_is_counted_under_its_reason(tmp_path, fields, rea
         ("RESIZING", 0),
     ],
 )
-def test_whatever_ran_is_a_job_however_it_ended(tmp_path, state, status):
+def test_states(tmp_path, state, status):
+    """Whatever ran is a job, however it ended, and its status is that of its state."""
     trace = read(tmp_path, line(State=state))
     assert counted(trace) == {}
     assert trace.records[0, 10] == status
 
 
-def test_tasks_of_an_array_and_components_of_a_heterogeneous_job_are_jobs(tmp_path):
+def test_tasks_and_components(tmp_path):
+    """Tasks of an array and components of a heterogeneous job are jobs."""
     trace = read(tmp_path, *(line(JobID=job) for job in ("7_1", "7_2", "9+0", "9+1")))
     assert len(trace) == 4
     assert (trace.cleaning.components, trace.cleaning.requeued) == (2, 0)
@@ -205,13 +211,15 @@ def test_tasks_of_an_array_and_components_of_a_heterogeneous_job_are_jobs(tmp_pa
         ("Timelimit", "2d", 172_800),
     ],
 )
-def test_a_time_limit_in_each_of_slurms_formats(tmp_path, column, text, seconds):
+def test_time_limits(tmp_path, column, text, seconds):
+    """A time limit is read in each of Slurm's formats."""
     header = HEADER.replace("TimelimitRaw", column)
     trace = read(tmp_path, line(TimelimitRaw=text), header=header)
     assert trace.jobs.estimate.tolist() == [seconds]
 
 
-def test_a_size_is_what_was_allocated_in_cpus_or_nodes(tmp_path):
+def test_sizes(tmp_path):
+    """A size is the CPUs or nodes allocated, or the CPUs requested where none are."""
     header = "JobID|Submit|Start|End|State|AllocCPUS|ReqCPUS|AllocNodes|NNodes"
     lines = ["1|10|20|30|COMPLETED|8|2|2K|2000", "2|10|20|30|COMPLETED|0|3|1.5K|"]
     options = {"header": header, "processors": 5000}
@@ -228,13 +236,15 @@ def test_a_size_is_what_was_allocated_in_cpus_or_nodes(tmp_path):
         ("Elapsed", "1-00:00:01", 86_401),
     ],
 )
-def test_a_runtime_is_elapsed_or_else_end_minus_start(tmp_path, columns, values, runtime):
+def test_runtime(tmp_path, columns, values, runtime):
+    """A runtime is the elapsed time, or else the end minus the start."""
     text = f"7|{NOON}|{NOON + 60}|COMPLETED|1|{values}"
     trace = read(tmp_path, text, header=f"JobID|Submit|Start|State|AllocCPUS|{columns}")
     assert trace.runtime.tolist() == [runtime]
 
 
-def test_a_held_job_is_submitted_when_it_is_eligible_if_that_is_asked_for(tmp_path):
+def test_held_job(tmp_path):
+    """A held job is submitted when it is eligible, if that is asked for."""
     lines = [line(Eligible=NOON + 50), line(JobID="8"), line(JobID="9", Eligible="Unknown")]
     assert read(tmp_path, *lines).jobs.submit.tolist() == [0, 0, 0]
     assert read(tmp_path, *lines, eligible=True).jobs.submit.tolist() == [0, 0, 50]
@@ -244,7 +254,8 @@ def test_a_held_job_is_submitted_when_it_is_eligible_if_that_is_asked_for(tmp_pa
 # Times
 
 
-def test_local_times_are_those_of_the_zone_and_midnight_is_nothing_special(tmp_path):
+def test_local_times(tmp_path):
+    """Local times are those of the zone or of their own offset, and midnight is not special."""
     text = times("2025-12-31T23:59:30", "2026-01-01T00:00:00", "2026-01-01T00:01:40")
     trace = read(tmp_path, text, timezone="Europe/Prague")
     assert trace.records[0, 2] == 30
@@ -269,9 +280,8 @@ def test_local_times_are_those_of_the_zone_and_midnight_is_nothing_special(tmp_p
         ("01:50", "02:10", "03:10", "", 1200, 7200),
     ],
 )
-def test_in_the_hour_that_comes_twice_times_are_in_order_and_agree_with_elapsed(
-    tmp_path, submit, start, end, elapsed, wait, runtime
-):
+def test_repeated_hour(tmp_path, submit, start, end, elapsed, wait, runtime):
+    """In the hour that comes twice, times are in order and agree with the elapsed time."""
     day = [f"2025-10-26T{time}:00" for time in (submit, start, end)]
     trace = read(
         tmp_path, times(*day, ElapsedRaw=elapsed, TimelimitRaw=""), timezone="Europe/Prague"
@@ -279,7 +289,8 @@ def test_in_the_hour_that_comes_twice_times_are_in_order_and_agree_with_elapsed(
     assert trace.records[0, [2, 3]].tolist() == [wait, runtime]
 
 
-def test_a_job_over_the_hour_that_is_left_out_is_an_hour_shorter(tmp_path):
+def test_skipped_hour(tmp_path):
+    """A job over the hour that is left out is an hour shorter."""
     day = [f"2026-03-29T{time}:00" for time in ("01:00", "01:30", "03:30")]
     trace = read(tmp_path, times(*day, ElapsedRaw=""), timezone="Europe/Prague", overrun="extend")
     assert trace.records[0, [2, 3]].tolist() == [1800, 3600]
@@ -288,7 +299,8 @@ def test_a_job_over_the_hour_that_is_left_out_is_an_hour_shorter(tmp_path):
 # Back and forth, and no names
 
 
-def test_the_header_tells_of_the_conversion_and_its_counts(tmp_path):
+def test_header(tmp_path):
+    """The header tells of the conversion and its counts."""
     trace = read(tmp_path, line(), line(JobID="7.batch"), line(JobID="7.0"), line(JobID="9+0"))
     text = "\n".join(trace.header)
     for part in ("MaxProcs: 64", "MaxJobs: 2", f"UnixStartTime: {NOON}", "TimeZoneString: UTC"):
@@ -349,7 +361,7 @@ def test_malformed_line(tmp_path, fields, named):
         read_sacct(path, processors=64)
 
 
-def test_hint_of_the_machines_size(tmp_path):
+def test_size_hint(tmp_path):
     """Without a machine size, the message states the most in use at once."""
     lines = [
         line(AllocCPUS=4),
@@ -364,7 +376,7 @@ def test_hint_of_the_machines_size(tmp_path):
         read(tmp_path, *lines, processors=None)
 
 
-def test_more_in_use_than_there_is(tmp_path):
+def test_peak_above_size(tmp_path):
     """A peak use above the given size is a warning; it counts the jobs that are too large."""
     lines = [line(), line(JobID="8"), line(JobID="9", AllocCPUS=99)]
     path = dump(tmp_path, *lines)
@@ -375,8 +387,8 @@ def test_more_in_use_than_there_is(tmp_path):
     read(tmp_path, *lines[:2], processors=8)  # which is as many
 
 
-def test_names_with_the_delimiter_in_them_ask_for_another_one(tmp_path):
-    """Whether such lines are skipped or not, the message names the option of sacct."""
+def test_delimiter_in_names(tmp_path):
+    """Where names hold the delimiter, an error or a warning names the option of sacct."""
     path = tmp_path / "dump.txt"
     line = "{}|{}|{}|{}|{}|60|5|COMPLETED|1\n"
     head = "JobID|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS\n"
@@ -405,7 +417,7 @@ def test_names_with_the_delimiter_in_them_ask_for_another_one(tmp_path):
         ("", 9),
     ],
 )
-def test_dependencies_of_a_dump_are_followed(text, start, tmp_path):
+def test_dependencies(text, start, tmp_path):
     """afterok and afterany wait for the end of a job; the last of several counts."""
     path = tmp_path / "dump.txt"
     begin = 1_600_000_000
@@ -421,7 +433,7 @@ def test_dependencies_of_a_dump_are_followed(text, start, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["after:1", "after:1+10", "singleton", "singleton,afterok:2"])
-def test_dependencies_that_are_not_followed_are_counted(text, tmp_path):
+def test_ignored_dependencies(text, tmp_path):
     """A job that waits for a start, or for a name, starts at once, and a warning says so."""
     path, begin = tmp_path / "dump.txt", 1_600_000_000
     head = "JobID|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|Dependency\n"
@@ -434,8 +446,8 @@ def test_dependencies_that_are_not_followed_are_counted(text, tmp_path):
     assert bfenv.simulate(trace, "easy").start.tolist() == [0, 0]
 
 
-def test_a_task_waits_for_the_task_of_its_number(tmp_path):
-    """With aftercorr; with afterok, each task waits for all tasks of the other array."""
+def test_aftercorr(tmp_path):
+    """A task waits for the one of its number with aftercorr, for all tasks with afterok."""
     path, begin = tmp_path / "dump.txt", 1_600_000_000
     head = "JobID|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|Dependency\n"
     rows = [

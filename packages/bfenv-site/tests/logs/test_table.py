@@ -53,12 +53,14 @@ def test_lines(tmp_path):
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_guessed_and_zipped_files_are_read(tmp_path, delimiter):
+def test_delimiter(tmp_path, delimiter):
+    """The delimiter is guessed, and zipped files are read."""
     text = TABLE.replace(",", delimiter)
     assert read(tmp_path, text, name="jobs.gz").hash == read(tmp_path, TABLE).hash
 
 
-def test_any_other_delimiter_can_be_told(tmp_path):
+def test_other_delimiter(tmp_path):
+    """Any other delimiter of one character can be told, but no quote and no line end."""
     text = TABLE.replace(",", " : ").replace("12:00:30Z", "12").replace("12:01:00", "12")
     expected = read(tmp_path, text.replace(" : ", "!"), delimiter="!").hash
     assert read(tmp_path, text.replace(" : ", "^"), delimiter="^").hash == expected
@@ -81,7 +83,8 @@ def test_any_other_delimiter_can_be_told(tmp_path):
         ("who,when,cpus,ran,limit", "headers"),
     ],
 )
-def test_a_line_that_is_no_job_is_counted_under_its_reason(tmp_path, row, reason):
+def test_no_job(tmp_path, row, reason):
+    """A line that is no job is counted under its reason."""
     trace = read(tmp_path, f"{TABLE}\n{row}\n")
     assert len(trace) == 3
     assert counted(trace) == {reason: 1}
@@ -111,7 +114,8 @@ def test_malformed_line(tmp_path, row, named):
     assert counted(trace) == {"malformed": 1}
 
 
-def test_written_as_swf_it_is_read_back_as_the_same_trace_without_a_name(tmp_path):
+def test_back_from_swf(tmp_path):
+    """Written as SWF, a table is read back as the same trace, without names of users."""
     mapping = MAP | {"group": "who", "queue": "who", "partition": "who"}
     for options in ({}, {"longest": 99}, {"timezone": "Asia/Kathmandu", "overrun": "extend"}):
         trace = read(tmp_path, f"{TABLE}ann,5,4,100,50\n", mapping, **options)
@@ -175,14 +179,15 @@ def test_parquet(tmp_path):
         read_columns(path, MAP, processors=64)
 
 
-def test_without_pyarrow_parquet_says_what_to_install(tmp_path, monkeypatch):
+def test_no_pyarrow(tmp_path, monkeypatch):
+    """Without pyarrow, the error of a Parquet file says what to install."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "jobs.parquet").write_bytes(b"PAR1")
     with refused(WorkloadError, tmp_path / "jobs.parquet", 'pip install "bfenv[site]"'):
         read_columns(tmp_path / "jobs.parquet", MAP, processors=1)
 
 
-def test_rows_that_take_no_space(tmp_path, monkeypatch):
+def test_compressed_rows(tmp_path, monkeypatch):
     """A small file of a great many equal rows is refused before they are made."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

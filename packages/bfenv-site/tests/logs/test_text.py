@@ -17,13 +17,15 @@ LINE = "1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_lines_are_the_same_whatever_ends_them_zipped_or_not(tmp_path, end, packed):
+def test_ends_of_lines(tmp_path, end, packed):
+    """Lines are the same whatever ends them, zipped or not."""
     data = f"\ufeffa{end}{end}b".encode()
     (tmp_path / "log").write_bytes(gzip.compress(data) if packed else data)
     assert text.read_lines(tmp_path / "log")[0] == ["a", "", "b"]
 
 
-def test_several_gzip_files_in_one_are_one_text(tmp_path):
+def test_joined_gzip_files(tmp_path):
+    """Several gzip files in one are one text."""
     (tmp_path / "log").write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"c\n"))
     assert text.read_lines(tmp_path / "log")[0] == ["a", "bc", ""]
 
@@ -62,7 +64,8 @@ def test_swelling_file(tmp_path, read, line, monkeypatch):
     assert sum(parts) <= most
 
 
-def test_equal_lines_that_pack_well_are_no_bomb(tmp_path):
+def test_equal_lines(tmp_path):
+    """Equal lines that pack well are no bomb."""
     path = tmp_path / "log.swf.gz"
     path.write_bytes(gzip.compress(("; MaxProcs: 8\n" + LINE * 20_000).encode()))
     assert path.stat().st_size * text.RATIO < len(LINE) * 20_000
@@ -70,7 +73,8 @@ def test_equal_lines_that_pack_well_are_no_bomb(tmp_path):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_file_larger_than_any_log_is_refused(tmp_path, packed, monkeypatch):
+def test_large_file(tmp_path, packed, monkeypatch):
+    """A file that is larger than any log is refused."""
     monkeypatch.setattr(text, "MOST", 100)
     path = tmp_path / "log.swf"
     for size in (100, 101):

@@ -184,7 +184,7 @@ def test_no_change(text, message):
         whatif.with_changes(TRACE, text)
 
 
-def test_partitions_keep_their_shares_of_a_larger_machine():
+def test_partitions():
     """A machine of twice the size has partitions of twice the size."""
     larger = whatif.with_processors(three_jobs(), "+100%").trace
     assert bfenv.simulate(larger, "easy").start.tolist() == [0, 1, 2]

@@ -85,7 +85,7 @@ def test_processors_in_no_partition(sizes, machine):
     assert sentences(compare_site(today, []))[0].endswith(f" on {machine}.")
 
 
-def test_period_of_few_dateless_jobs(site, tmp_path):
+def test_period_without_dates(site, tmp_path):
     """Without dates there is a duration, and jobs that the trace lacks are counted."""
     lines = site.read_text().splitlines()
     path = tmp_path / "few.swf"
@@ -266,7 +266,7 @@ def test_closest(site, policy):
     assert not any("--today" in text for text in texts)  # nothing is better than the truth
 
 
-def test_no_verdict_without_a_fit(site):
+def test_misfit(site):
     """A log whose waits the simulation misses gets no verdict; why comes first."""
     trace = bfenv.load_workload(str(site))
     today, other = bfenv.simulate(trace, "easy"), bfenv.simulate(trace, "easy-sqf")
@@ -279,8 +279,8 @@ def test_no_verdict_without_a_fit(site):
     )
 
 
-def test_no_verdict_if_fcfs_is_better(compared):
-    """FCFS ahead of today's policy says that the model of today is wrong."""
+def test_better_fcfs(compared):
+    """There is no verdict if FCFS is ahead of today's policy: the model of today is wrong."""
     comparison, schedules, _ = compared
     best = replace(schedules["easy-sqf"], policy="fcfs", start=comparison.today.trace.jobs.submit)
     text = sentences(compare_site(comparison.today, [best], comparison.logged))[1]
@@ -289,8 +289,8 @@ def test_no_verdict_if_fcfs_is_better(compared):
     )
 
 
-def test_a_simulation_that_starves_jobs(compared):
-    """It is said on the first screen if the log starves none."""
+def test_starving_simulation(compared):
+    """The first screen says that the simulation starves jobs if the log starves none."""
     comparison, _, trace = compared
     wait = comparison.logged.wait.copy()
     wait[7] = 3 * wait.max()

@@ -53,7 +53,7 @@ def conf(tmp_path):
     return write
 
 
-def test_nodes_partitions_and_priorities_are_read(conf):
+def test_settings(conf):
     """Nodes, partitions, the scheduler and weights of priorities are read."""
     site = read_conf(conf(CONF))
     assert site.sizes.tolist() == [16, 16, 16, 16, 16, 64]
@@ -71,23 +71,24 @@ def test_nodes_partitions_and_priorities_are_read(conf):
 @pytest.mark.parametrize(
     ("version", "is_multifactor", "is_whole"), [("22.05", False, True), ("23.11", True, False)]
 )
-def test_defaults_depend_on_the_version(conf, version, is_multifactor, is_whole):
-    """From 23.11 on: priority/multifactor and select/cons_tres, for basic and linear before."""
+def test_defaults_of_version(conf, version, is_multifactor, is_whole):
+    """The defaults are multifactor and cons_tres from 23.11 on, and basic and linear before."""
     site = read_conf(
         conf("NodeName=n CPUs=2\nPartitionName=p Nodes=n\nPriorityWeightAge=9"), version
     )
     assert (site.priority.is_on, site.is_whole) == (is_multifactor, is_whole)
 
 
-def test_the_version_is_in_the_name_of_the_policy(conf):
+def test_version_in_name(conf):
+    """The policy's name has the version, and a version that is not known is refused."""
     path = conf("NodeName=n CPUs=2\nPartitionName=p Nodes=n")
     assert "22.05" in find_competitor(f"slurm(conf='{path}', version='22.05')").name
     with pytest.raises(PolicyError, match="version must be 22.05 or 23.11, got '9'"):
         find_competitor(f"slurm(conf='{path}', version='9')")
 
 
-def test_a_list_of_names_may_have_a_suffix():
-    """From 23.11 on."""
+def test_suffix():
+    """A list of names may have a suffix behind its brackets, from 23.11 on."""
     assert expand_names("slurm.conf", "node[08-10]-int") == [
         "node08-int",
         "node09-int",
@@ -95,7 +96,8 @@ def test_a_list_of_names_may_have_a_suffix():
     ]
 
 
-def test_nodes_may_be_whole_and_the_main_scheduler_alone(conf):
+def test_whole_nodes(conf):
+    """Jobs may get whole nodes, and the main scheduler may be alone, without backfilling."""
     nodes = "NodeName=n[1-2] CPUs=4\nSchedulerType=sched/builtin\n"
     site = read_conf(conf(f"{nodes}PartitionName=p Nodes=ALL OverSubscribe=EXCLUSIVE"))
     assert site.is_whole and not site.is_backfill
@@ -111,7 +113,7 @@ def test_nodes_may_be_whole_and_the_main_scheduler_alone(conf):
         ("r[1-2]n[1-2]", ["r1n1", "r1n2", "r2n1", "r2n2"]),
     ],
 )
-def test_lists_of_names_are_expanded(text, names):
+def test_lists_of_names(text, names):
     """Ranges in brackets become all of their names, as Slurm expands them."""
     assert expand_names("slurm.conf", text) == names
 
@@ -164,12 +166,13 @@ PARTITION = "PartitionName=p Nodes=ALL\n"
         (NODES + PARTITION + "include slurm.conf", "slurm.conf is included by itself"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name(conf, text, message):
+def test_unreadable(conf, text, message):
+    """What cannot be read is refused, and the message names it."""
     with pytest.raises(PolicyError, match=message):
         read_conf(conf(text))
 
 
-def test_what_is_not_modelled_is_named_once(conf):
+def test_unmodelled(conf):
     """One warning names every setting that is not modelled."""
     text = (
         "NodeName=n[1-2] CPUs=2 Weight=5\n"
@@ -193,8 +196,11 @@ def parts(site):
 
 
 @pytest.mark.parametrize("written", ["nodes.conf", "conf.d/nodes.conf", "/etc/slurm/nodes.conf"])
-def test_included_files_are_read_beside_the_file(conf, tmp_path, written):
-    """An absolute name is that of a copy, below the same folder."""
+def test_included_files(conf, tmp_path, written):
+    """Included files are read beside the file.
+
+    An absolute name is that of a copy, below the same folder.
+    """
     place = tmp_path / written.removeprefix("/etc/slurm/")
     place.parent.mkdir(exist_ok=True)
     place.write_text("NodeName=n[1-2] CPUs=2\n")
@@ -202,19 +208,21 @@ def test_included_files_are_read_beside_the_file(conf, tmp_path, written):
     assert site.sizes.tolist() == [2, 2]
 
 
-def test_what_is_not_modelled_in_an_included_file_is_named_with_its_place(conf, tmp_path):
+def test_unmodelled_in_include(conf, tmp_path):
+    """What is not modelled in an included file is named with that file and the line."""
     (tmp_path / "nodes.conf").write_text("\nNodeName=n CPUs=2 Weight=3\n")
     site = read_conf(conf("Include nodes.conf\nPartitionName=p Nodes=ALL"))
     assert site.unmodelled == ("Weight of nodes (nodes.conf, line 2)",)
 
 
-def test_lines_that_go_on_count(conf):
+def test_continued_lines(conf):
     """A line that goes on in the next counts as two when a message names a later line."""
     site = read_conf(conf("NodeName=n \\\n CPUs=2\nPartitionName=p Nodes=n MaxTime=5"))
     assert site.unmodelled == ("MaxTime of partitions (line 3)",)
 
 
-def test_node_sets_name_nodes_or_a_feature(conf):
+def test_node_sets(conf):
+    """A NodeSet names nodes or a feature, and partitions may name it beside nodes."""
     site = read_conf(
         conf(
             "NodeName=a[1-2] CPUs=1\nNodeName=b[1-2] CPUs=1 Features=big,fast\n"
@@ -225,7 +233,8 @@ def test_node_sets_name_nodes_or_a_feature(conf):
     assert parts(site) == {"p": ["a1", "a2"], "q": ["a1", "b1", "b2"]}
 
 
-def test_spaces_around_the_equals_sign_and_old_names_are_read(conf):
+def test_spaces_and_old_names(conf):
+    """Spaces around the equals sign and old names of settings are read."""
     site = read_conf(
         conf('NodeName = n[1-2]  Procs = 4\nPartitionName = p Nodes = "n1" Shared = EXCLUSIVE')
     )
@@ -234,12 +243,13 @@ def test_spaces_around_the_equals_sign_and_old_names_are_read(conf):
 
 
 @pytest.mark.parametrize("nodes", ["", 'Nodes=""'])
-def test_a_partition_may_have_no_nodes(conf, nodes):
+def test_partition_without_nodes(conf, nodes):
+    """A partition may have no nodes."""
     site = read_conf(conf(f"{NODES}{PARTITION}PartitionName=later {nodes} State=UP"))
     assert parts(site) == {"p": ["n1", "n2"], "later": []}
 
 
-def test_future_nodes_are_not_there(conf):
+def test_future_nodes(conf):
     """Nodes of State=FUTURE have no processors yet; an error about the size counts them."""
     site = read_conf(conf(f"{NODES}NodeName=d[1-9] CPUs=2 State=FUTURE\n{PARTITION}"))
     assert (site.names, site.future) == (("n1", "n2"), 9)
@@ -250,19 +260,20 @@ def test_future_nodes_are_not_there(conf):
 @pytest.mark.parametrize(
     "line", ["DownNodes=n2", "DownNodes=n2 State=DRAIN", "NodeName=n2 CPUs=2 State=DOWN"]
 )
-def test_nodes_out_of_service_take_no_jobs(conf, line):
-    """The workload's machine may count them or not."""
+def test_nodes_out_of_service(conf, line):
+    """Nodes out of service take no jobs; the workload's machine may count them or not."""
     site = read_conf(conf(f"NodeName=n[1-2] CPUs=2\n{line}\n{PARTITION}"))
     assert (site.names, site.down) == (("n1",), (2,))
     assert nodes_of_site(site, 2) == nodes_of_site(site, 4) == site
 
 
-def test_down_nodes_in_another_state_take_jobs(conf):
+def test_down_nodes_in_service(conf):
+    """Nodes of DownNodes in another state than down, such as UNKNOWN, take jobs."""
     site = read_conf(conf(f"{NODES}DownNodes=n2 State=UNKNOWN\n{PARTITION}"))
     assert site.names == ("n1", "n2")
 
 
-def test_no_job_starts_in_a_partition_that_is_down(conf):
+def test_down_partition(conf):
     """A job in a partition that is down raises an error that names the partition."""
     path = conf(f"{NODES}{PARTITION}PartitionName=shut Nodes=n1 State=DOWN")
     records = np.full((1, 18), -1.0)
@@ -279,8 +290,11 @@ def test_no_job_starts_in_a_partition_that_is_down(conf):
             bfenv.simulate(trace, f"slurm(conf='{path}')")
 
 
-def test_only_the_jobs_of_exclusive_partitions_have_nodes_for_themselves(conf):
-    """Two jobs of 1 CPU share n1 in p; one of q waits for a node that is idle, and keeps it."""
+def test_exclusive_partitions(conf):
+    """Only the jobs of exclusive partitions have nodes for themselves.
+
+    Two jobs of 1 CPU share n1 in p; one of q waits for a node that is idle, and keeps it.
+    """
     path = conf(
         "NodeName=n[1-2] CPUs=2\nPartitionName=p Nodes=ALL\n"
         "PartitionName=q Nodes=ALL OverSubscribe=EXCLUSIVE\n"
@@ -299,7 +313,8 @@ def test_only_the_jobs_of_exclusive_partitions_have_nodes_for_themselves(conf):
     assert starts.tolist() == [0, 1, 2, 62, 51]
 
 
-def test_parameters_count_instead_of_those_of_the_file(conf):
+def test_own_parameters(conf):
+    """Parameters of the policy count instead of those of the same name in the file."""
     text = NODES + PARTITION + "SchedulerParameters=bf_window=10,bf_interval=60"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -316,17 +331,19 @@ def test_parameters_count_instead_of_those_of_the_file(conf):
         ("bf_window", "bf_window must be an integer"),
     ],
 )
-def test_a_setting_that_slurm_does_not_have_is_refused(text, message):
+def test_wrong_parameters(text, message):
+    """A setting that Slurm does not have, or a value out of its range, is refused by name."""
     with pytest.raises(PolicyError, match=message):
         read_parameters(text)
 
 
-def test_case_and_spaces_of_parameters_do_not_matter():
+def test_case_and_spaces():
+    """Case and spaces of parameters do not matter."""
     values, unmodelled = read_parameters(" BF_Interval = 5 ,, bf_continue ")
     assert (values["bf_interval"], unmodelled) == (5, ["bf_continue"])
 
 
-def test_files_that_include_each_other_many_times(tmp_path):
+def test_many_includes(tmp_path):
     """What files include is bounded: each of ten includes the next one ten times."""
     for i in range(10):
         text = f"Include {i + 1}.conf\n" * 10
@@ -343,7 +360,7 @@ def test_a_pipe_is_refused(tmp_path):
         read_conf(tmp_path / "slurm.conf")
 
 
-def test_numbers_of_thousands_of_digits():
+def test_long_number():
     """SchedulerParameters refuse a number that Python does not even convert."""
     with pytest.raises(PolicyError, match="bf_window must be an integer from 1 to 43200"):
         read_parameters(f"bf_window={'9' * 5000}")
@@ -365,8 +382,8 @@ ALL = "PartitionName=cpu Nodes=ALL Default=YES\n"
     ],
     ids=["comment", "end", "mark", "quotes", "future", "empty"],
 )
-def test_what_slurm_reads_is_read(conf, text):
-    """A backslash in a comment does not join lines; quotes may stand inside a value."""
+def test_accepted_lines(conf, text):
+    """What Slurm reads is read: no comment's backslash joins lines, values may have quotes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         site = nodes_of_site(read_conf(conf(text)), 64)
@@ -374,7 +391,8 @@ def test_what_slurm_reads_is_read(conf, text):
     assert [part.nodes.tolist() for part in site.partitions][-1] == [0, 1, 2, 3]
 
 
-def test_an_included_file_includes_from_its_own_folder(conf, tmp_path):
+def test_nested_include(conf, tmp_path):
+    """An included file includes others from its own folder."""
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "cpu.conf").write_text("Include nodes.conf\n" + ALL)
     (tmp_path / "parts" / "nodes.conf").write_text(FOUR)
@@ -390,13 +408,14 @@ def test_an_included_file_includes_from_its_own_folder(conf, tmp_path):
     ],
     ids=["equals", "set", "quote"],
 )
-def test_the_line_that_cannot_be_read_is_named(conf, text, message):
+def test_unreadable_line(conf, text, message):
+    """The message has the number of the line that cannot be read."""
     with pytest.raises(PolicyError, match=message):
         read_conf(conf(text))
 
 
-def test_nodes_without_cpus_are_named(conf):
-    """A misspelt CPUs= is the cause of a machine of another size."""
+def test_nodes_without_cpus(conf):
+    """The error about the machine's size names the line of nodes whose CPUs= is misspelt."""
     site = read_conf(conf("NodeName=n[1-4] CPU=16\n" + ALL))
     with pytest.raises(PolicyError, match="one for each node of line 1, which has no CPUs=, and"):
         nodes_of_site(site, 64)
@@ -412,12 +431,14 @@ def test_nodes_without_cpus_are_named(conf):
         ("Shared=EXCLUSIVE", ""),
     ],
 )
-def test_jobs_that_share_processors_are_not_modelled(conf, setting, named):
+def test_shared_processors(conf, setting, named):
+    """Partitions whose jobs may share processors are named as not modelled."""
     site = read_conf(conf(f"{FOUR}PartitionName=cpu Nodes=ALL {setting}\n"))
     assert site.unmodelled == ((named,) if named else ())
 
 
-def test_memory_that_jobs_ask_for_is_not_modelled(conf):
+def test_memory(conf):
+    """Memory that jobs ask for is named as not modelled."""
     text = "SelectTypeParameters=CR_Core_Memory\n" + FOUR + ALL
     assert read_conf(conf(text)).unmodelled == ("SelectTypeParameters=CR_Core_Memory (line 1)",)
     assert read_conf(conf(text.replace("_Memory", ""))).unmodelled == ()

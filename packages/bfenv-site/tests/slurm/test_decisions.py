@@ -95,20 +95,23 @@ def decisions():
     return [(moment, decide(moment)) for moment in moments()]
 
 
-def test_it_starts_the_same_jobs_at_98_of_100_moments():
+def test_same_starts():
+    """At 98 of 100 moments at least, the policy starts the jobs that the real one started."""
     at_moments = [(m, mine) for m, mine in decisions() if m.starts]
     same = sum(set(m.starts) == set(mine) for m, mine in at_moments)
     assert len(at_moments) == 254
     assert same >= 0.98 * len(at_moments)
 
 
-def test_it_starts_nothing_in_the_quiet_cycles():
+def test_quiet_cycles():
+    """The policy starts nothing in cycles in which the real one started nothing."""
     in_quiet = [mine for moment, mine in decisions() if not moment.starts]
     assert len(in_quiet) == 1059
     assert not any(in_quiet)
 
 
-def test_its_jobs_are_on_the_nodes_of_the_real_one():
+def test_same_nodes():
+    """Where the policy starts the same jobs as the real one, they are on the same nodes."""
     for moment, mine in decisions():
         if set(mine) == set(moment.starts):
             assert mine == moment.starts, (moment.run, moment.now)
@@ -123,7 +126,8 @@ DIFFER = {
 }
 
 
-def test_the_moments_that_differ_are_known():
+def test_differing_moments():
+    """The moments at which the policy decides otherwise are known."""
     differ = {
         (moment.run, moment.now): (sorted(mine), sorted(moment.starts))
         for moment, mine in decisions()
@@ -132,16 +136,21 @@ def test_the_moments_that_differ_are_known():
     assert differ == DIFFER
 
 
-def test_only_jobs_that_reach_slurms_test_count_towards_bf_max_job_test():
-    """The second job is ruled out by the reservation of the first, so the third is looked at."""
+def test_max_job_test():
+    """Only jobs that reach Slurm's test count towards bf_max_job_test.
+
+    The second job is ruled out by the reservation of the first, so the third is looked at.
+    """
     parameters = "bf_interval=1,bf_resolution=1,bf_job_part_count_reserve=1,bf_max_job_test=2"
     waiting = [(2, 4, 600), (3, 1, 1200), (4, 1, 300)]
     moment = Moment("three", parameters, 4, 0, [(1, 600, [1, 2, 3])], waiting, {})
     assert decide(moment) == {4: {4}}
 
 
-def test_slurm_gives_up_on_a_job_where_reservations_leave_fewer_and_fewer_nodes():
-    """So that job does not count, and the one behind it is looked at.
+def test_fewer_nodes():
+    """Slurm gives up on a job where reservations leave fewer and fewer nodes.
+
+    So that job does not count, and the one behind it is looked at.
 
     Pairs of nodes come free at 100, 200 and 300 s, and jobs 4 to 6 have them reserved from then on;
     node 7 is free. Six nodes for 150 s are not open from now on. A later try could only find fewer
@@ -153,8 +162,11 @@ def test_slurm_gives_up_on_a_job_where_reservations_leave_fewer_and_fewer_nodes(
     assert decide(Moment("fewer", parameters, 7, 0, running, waiting, {})) == {8: {7}}
 
 
-def test_a_cycle_ends_when_its_table_of_the_future_is_full():
-    """The first two jobs have a reservation each, of two records and one; the third job fits."""
+def test_full_table():
+    """A cycle ends when its table of the future is full.
+
+    The first two jobs have a reservation each, of two records and one; the third job fits.
+    """
     waiting = [(2, 4, 600), (3, 4, 600), (4, 1, 300)]
     for records, expected in ((3, {}), (4, {4: {4}})):
         parameters = f"bf_interval=1,bf_resolution=1,bf_node_space_size={records}"

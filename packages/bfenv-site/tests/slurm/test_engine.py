@@ -12,8 +12,11 @@ from tests.linked_jobs import chains, merged_traces
 
 @given(merged_traces())
 @settings(max_examples=30)
-def test_slurm_on_the_merged_workload_is_slurm_on_each_partition(trace):
-    """Job by job, with the partition read as a workload of its own that begins at time 0."""
+def test_merged_workload(trace):
+    """Slurm on the merged workload is Slurm on each partition.
+
+    Job by job, with the partition read as a workload of its own that begins at time 0.
+    """
     schedule = bfenv.simulate(trace, "slurm").check()
     for jobs, part in traces_of_machines(trace):
         begin = part.jobs.submit[0]
@@ -23,7 +26,7 @@ def test_slurm_on_the_merged_workload_is_slurm_on_each_partition(trace):
 
 @given(chains())
 @settings(max_examples=60)
-def test_no_job_starts_before_it_may(trace):
+def test_eligible_starts(trace):
     """A job starts after the end of the job before and its think time, under Slurm too."""
     schedule = bfenv.simulate(trace, "slurm").check()
     follow = dependencies_of(trace)
@@ -33,7 +36,7 @@ def test_no_job_starts_before_it_may(trace):
         assert (schedule.start >= eligible)[waits].all()
 
 
-def test_every_policy_keeps_the_partitions_that_one_of_them_knows(tmp_path):
+def test_shared_partitions(tmp_path):
     """With a slurm.conf among the policies, EASY runs on each of its partitions by itself."""
     (tmp_path / "slurm.conf").write_text(
         "NodeName=n[1-6] CPUs=1\nPartitionName=cpu Nodes=n[1-4] Default=YES\n"

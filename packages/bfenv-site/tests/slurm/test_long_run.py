@@ -17,8 +17,11 @@ from site_helpers.partitions import in_partitions
 RUN = json.loads((Path(__file__).parent / "long_run.json").read_text())
 
 
-def test_it_repeats_the_waits_better_than_what_came_closest_before(tmp_path):
-    """Job by job, schedules drift where seconds decide; the mean is within a tenth."""
+def test_waits(tmp_path):
+    """The policy repeats the real waits better than what came closest before.
+
+    Job by job, schedules drift where seconds decide; the mean is within a tenth.
+    """
     *columns, partition = zip(*RUN["jobs"], strict=True)
     submit, size, limit, runtime, start = map(np.array, columns)
     names = sorted(set(partition))

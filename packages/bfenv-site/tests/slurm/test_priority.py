@@ -46,19 +46,23 @@ def shares(usage, **settings):
         ((0, 0, 9), (3, 3, 1)),
     ],
 )
-def test_the_fair_tree_ranks_users_level_by_level(usage, ranks):
+def test_fair_tree(usage, ranks):
+    """The fair tree ranks users level by level."""
     assert shares(usage) == [rank / 3 for rank in ranks]
 
 
-def test_the_classic_formula_takes_a_part_of_the_accounts_usage():
-    """F = 2^(-U/S/d); the shares are 1/4, 1/4 and 1/2, the effective usages 0.6, 0.3 and 0.4."""
+def test_classic_formula():
+    """The classic formula takes a part of the account's usage.
+
+    F = 2^(-U/S/d); the shares are 1/4, 1/4 and 1/2, the effective usages 0.6, 0.3 and 0.4.
+    """
     found = shares((60, 0, 40), fair_tree=False)
     assert found == pytest.approx([2**-2.4, 2**-1.2, 2**-0.8])
     damped = shares((60, 0, 40), fair_tree=False, damping=4.0)
     assert damped == pytest.approx([2**-0.6, 2**-0.3, 2**-0.2])
 
 
-def test_usage_is_halved_in_a_half_life():
+def test_half_life():
     """Four processors for a half-life of h leave 4 h / ln 2 x 1/2, and half of that one later."""
     half_life = 1000.0
     settings = Multifactor(True, fair_share=1.0, half_life=half_life, period=500)
@@ -104,5 +108,6 @@ def priority_of(*, at=100, part=1, share=1.0, nice=0, **settings):
         (1, {"job_size": 1000.0, "nice": 400}),
     ],
 )
-def test_a_priority_is_the_sum_of_weighted_factors(priority, settings):
+def test_sum_of_factors(priority, settings):
+    """A priority is the sum of its weighted factors, less the nice value, and at least 1."""
     assert priority_of(**settings) == priority

@@ -50,7 +50,8 @@ def node_sizes(processors, each):
 
 @given(traces(), options(), st.integers(1, 3))
 @settings(max_examples=300)
-def test_it_makes_the_schedule_of_the_oracle(trace, chosen, each):
+def test_oracle(trace, chosen, each):
+    """The policy makes the schedule of the oracle."""
     text, meant = chosen
     policy = f'slurm(parameters="{text}", cores_per_node={each})'
     expected = oracle.simulate(rows(trace), node_sizes(trace.processors, each), meant)
@@ -59,15 +60,19 @@ def test_it_makes_the_schedule_of_the_oracle(trace, chosen, each):
 
 @given(traces(), st.integers(1, 3))
 @settings(max_examples=100)
-def test_cycles_before_which_nothing_changed_would_start_nothing(trace, each):
+def test_skipped_cycles(trace, each):
+    """Cycles before which nothing changed would start nothing."""
     sizes = node_sizes(trace.processors, each)
     expected = oracle.simulate(rows(trace), sizes, oracle.Settings(7, 10))
     policy = f'slurm(parameters="bf_interval=7,bf_resolution=10", cores_per_node={each})'
     assert bfenv.simulate(trace, policy).start.tolist() == expected
 
 
-def test_a_reservation_holds_in_a_later_cycle_after_pieces_of_time_were_joined():
-    """Job 7 has three nodes reserved at 91; job 9 must not start on them, and starts behind it."""
+def test_joined_pieces():
+    """A reservation holds in a later cycle, after pieces of time were joined.
+
+    Job 7 has three nodes reserved at 91; job 9 must not start on them, and starts behind it.
+    """
     trace = bfenv.make_trace(
         [0] + [26] * 9,
         [1, 2, 1, 1, 1, 2, 3, 3, 1, 1],
@@ -80,8 +85,11 @@ def test_a_reservation_holds_in_a_later_cycle_after_pieces_of_time_were_joined()
     assert bfenv.simulate(trace, policy).start.tolist() == expected
 
 
-def test_a_cycle_looks_at_so_many_jobs_of_a_user_and_of_a_partition():
-    """Job 1 needs all nodes after job 0; jobs 2 to 5 fit before it, two of each user."""
+def test_limits_of_a_cycle():
+    """A cycle looks at so many jobs of a user and of a partition.
+
+    Job 1 needs all nodes after job 0; jobs 2 to 5 fit before it, two of each user.
+    """
     trace = bfenv.make_trace(
         [0] * 6, [3, 8, 1, 1, 1, 1], [600, 60, 300, 300, 300, 300], 8, user=[0, 0, 0, 0, 1, 1]
     )

@@ -116,14 +116,16 @@ def starts(trace, site, parameters):
 
 @given(sites())
 @settings(max_examples=300)
-def test_it_makes_the_schedule_of_the_oracle(drawn):
+def test_oracle(drawn):
+    """The policy of a site makes the schedule of the oracle."""
     trace, site, parameters, rows, sizes, meant = drawn
     assert starts(trace, site, parameters) == oracle.simulate(rows, sizes, meant)
 
 
 @given(sites(fair_share=False))
 @settings(max_examples=100)
-def test_cycles_before_which_nothing_changed_would_start_nothing(drawn):
+def test_skipped_cycles(drawn):
+    """Cycles before which nothing changed would start nothing."""
     trace, site, parameters, rows, sizes, meant = drawn
     every = replace(meant, every_cycle=True)
     assert starts(trace, site, parameters) == oracle.simulate(rows, sizes, every)
@@ -145,23 +147,26 @@ def trace_of(size, partitions, names=("thin", "fat"), processors=8):
     return with_columns(trace, partitions, -1, names)
 
 
-def test_the_head_of_a_partition_blocks_only_its_own_nodes(policy):
+def test_head_of_a_partition(policy):
+    """The head of a partition blocks only the partition's own nodes."""
     trace = trace_of([3, 3, 4], [0, 0, 1])
     assert bfenv.simulate(trace, policy).start.tolist() == [0, 13, 0]
 
 
-def test_a_job_without_a_partition_is_in_the_default_one(policy):
+def test_default_partition(policy):
+    """A job without a partition is in the default one."""
     trace = trace_of([4, 4], [0, -1])
     assert bfenv.simulate(trace, policy).start.tolist() == [0, 13]
 
 
-def test_a_processor_of_the_workload_may_be_a_node(policy):
+def test_processor_as_node(policy):
+    """A processor of the workload may be a node."""
     trace = trace_of([2, 1], [0, 1], processors=3)
     assert bfenv.simulate(trace, policy).start.tolist() == [0, 0]
 
 
-def test_the_partitions_and_accounts_of_an_imported_log_are_kept(policy, tmp_path):
-    """Also in the file of the workload, and in a part of it."""
+def test_imported_log(policy, tmp_path):
+    """An imported log keeps its partitions and accounts, in its file and in a part of it."""
     dump, file = tmp_path / "dump.txt", tmp_path / "site.swf"
     rows = [("thin", "x"), ("fat", "y"), ("fat", "x"), ("thin", "y")]
     dump.write_text(
@@ -187,7 +192,8 @@ def test_the_partitions_and_accounts_of_an_imported_log_are_kept(policy, tmp_pat
         (trace_of([1], [6]), "no partition 7, in which unnamed has jobs; it has thin, fat"),
     ],
 )
-def test_a_workload_that_does_not_fit_the_site_is_refused(policy, trace, message):
+def test_misfit(policy, trace, message):
+    """A workload that does not fit the site is refused."""
     with pytest.raises(PolicyError, match=message):
         bfenv.simulate(trace, policy)
 
@@ -203,19 +209,20 @@ def test_messages_name_the_file(tmp_path):
         bfenv.simulate(trace_of([1], [0], processors=9), policy)
 
 
-def test_a_machine_that_is_too_large():
+def test_too_large_machine():
     """A machine whose processors take a table of gigabytes is refused before there is one."""
     trace = bfenv.make_trace([0], [1], [1], processors=2**40)
     with pytest.raises(PolicyError, match=r"is too large; a machine may have 67,108,864"):
         simulate(trace, bfenv.find_policy("slurm"))
 
 
-def test_the_policy_of_a_site_cannot_act_pass_by_pass(policy):
+def test_pass_by_pass(policy):
+    """The policy of a site cannot act pass by pass."""
     with pytest.raises(PolicyError, match="makes whole schedules"):
         find_policy(policy)
 
 
-def test_the_scheduler_knows_nothing_of_jobs_to_come(policy):
+def test_jobs_to_come(policy):
     """For jobs to come, the partition is the default, and every other column is -1."""
     trace = bfenv.make_trace([0, 5, 10, 15], [1] * 4, [3] * 4, 8, user=[0, 1, 0, 1])
     trace = with_columns(trace, [1, 0, 1, 0], -1, ("thin", "fat"))
