@@ -32,7 +32,7 @@ class Args:
     workload: Annotated[str, "to train and score on; if empty, the environment's own"] = ""
     seed: Annotated[int, "of networks, actions and episodes"] = 0
     steps: Annotated[int, "actions, over all environments together"] = 524_288
-    policy: Annotated[str, "scorer or ranker (ScorerPolicy), or MultiInputPolicy"] = "scorer"
+    policy: Annotated[str, "ranker or scorer (ScorerPolicy), or MultiInputPolicy"] = "ranker"
     reward: Annotated[str, "of the environment"] = "penalized"
     window: Annotated[int, "slots of the queue that the agent sees"] = 8
     num_envs: Annotated[int, "environments that one call steps"] = 64
@@ -44,7 +44,7 @@ class Args:
         float, "discount of a decision; 1, because the rewards add up to the measure"
     ] = 1.0
     gae_lambda: Annotated[float, "of generalized advantage estimation"] = 0.99
-    entropy: Annotated[float, "weight of the entropy bonus"] = 0.0
+    entropy: Annotated[float, "weight of the entropy bonus"] = 0.003
     episodes: Annotated[int, "test episodes to score it on; 0 for none"] = 32
     threads: Annotated[int, "of torch"] = 1
     device: Annotated[str, "as torch names it; cuda for a GPU"] = "cpu"

@@ -265,7 +265,7 @@ def try_all(cluster, jobs):
 
 def dawdle(cluster, jobs):
     fill(cluster, jobs)
-    if len(c.waiting(cluster)) == 5:
+    if len(c.waiting(cluster)) == 5 and c.now(cluster) > 1_000:  # once, on one of the traces
         time.sleep(0.1)
 
 
