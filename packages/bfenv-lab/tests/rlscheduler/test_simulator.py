@@ -112,5 +112,5 @@ def test_whole_traces():
     with pytest.raises(bfenv.PolicyError, match="makes whole schedules"):
         bfenv.find_policy("rlscheduler")
     trace = bfenv.make_trace([0], [1], [1], 1, outages=(Outage(0, 1, 1),))
-    with pytest.raises(bfenv.WorkloadError, match="outages"):
+    with pytest.raises(bfenv.PolicyError, match="outages, which rlscheduler does not follow"):
         bfenv.simulate(trace, "rlscheduler")
