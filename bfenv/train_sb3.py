@@ -19,9 +19,11 @@ from stable_baselines3.common.vec_env import VecMonitor
 from bfenv.agents import save_model
 from bfenv.agents.sb3_callback import ShowProgress
 from bfenv.agents.sb3_policies import ScorerPolicy, export_network
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.evaluation import evaluate_agent
+
+POLICIES = ("ranker", "scorer", "MultiInputPolicy")
 
 
 @dataclass
@@ -51,13 +53,18 @@ class Args:
 
 
 def make_model(args: Args) -> MaskablePPO:
-    """Return an untrained model with its environments."""
+    """Return an untrained model with its environments.
+
+    Raises UnknownNameError if there is no such policy.
+    """
+    if args.policy not in POLICIES:
+        raise UnknownNameError("policy", args.policy, POLICIES)
     torch.set_num_threads(args.threads)
     workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
     envs = BackfillVecEnv(args.num_envs, window=args.window, reward=args.reward, **workload)
     policy: Any = args.policy
     network: dict[str, Any] = {}
-    if policy in ("scorer", "ranker"):
+    if policy != "MultiInputPolicy":
         network = {"network": policy}
         policy = ScorerPolicy
     return MaskablePPO(

@@ -6,6 +6,7 @@ pytest.importorskip("sb3_contrib")
 pytestmark = [pytest.mark.torch, pytest.mark.compiled]
 
 from bfenv.agents.card import read_card  # noqa: E402
+from bfenv.core.errors import BfenvError  # noqa: E402
 from bfenv.train_sb3 import Args, read_args, score, train  # noqa: E402
 
 WORKLOAD = "lublin:jobs=4000,procs=32"
@@ -26,6 +27,12 @@ def test_too_few(word, capsys):
     with pytest.raises(SystemExit, match="2"):
         read_args([word, "-1"])
     assert f"{word} must be at least" in capsys.readouterr().err
+
+
+def test_unknown_policy():
+    """A policy that does not exist is an error that names it."""
+    with pytest.raises(BfenvError, match="unknown policy 'rankr'; did you mean ranker"):
+        train(Args(policy="rankr"))
 
 
 @pytest.mark.parametrize("policy", ["ranker", "MultiInputPolicy"])
