@@ -191,7 +191,7 @@ def learn(
 ) -> None:
     """Train learners on Backfill-v0, and score them on unseen episodes.
 
-    A training takes two to seven minutes of a core. Random actions and policies play the same
+    A training takes one to seven minutes of a core. Random actions and policies play the same
     episodes. The recipe is `python -m bfenv.train_sb3`. Evolution is `bfenv train` with half of its
     generations; it needs bfenv-lab. `python -m benchmarks curves FILE` draws the scores.
     """
@@ -312,7 +312,7 @@ def imports(
 def training(
     policy: Annotated[
         str, typer.Option(metavar="POLICY", help="As of `python -m bfenv.train_sb3`.")
-    ] = "scorer",
+    ] = "ranker",
     threads: Annotated[int, typer.Option(min=1, help="Of torch.")] = 1,
     repeat: Repeat = 20,
     format: FormatOption = Format.table,

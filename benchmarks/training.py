@@ -13,7 +13,7 @@ LEARNED = 2  # updates before the first that counts: code is compiled, and queue
 
 
 def measure_training(
-    repeat: int, policy: str = "scorer", threads: int = 1, steps: int = 128
+    repeat: int, policy: str = Args.policy, threads: int = 1, steps: int = 128
 ) -> Iterator[Measurement]:
     """Measure updates: acting in all environments, and learning from it, by CPU time.
 

@@ -170,7 +170,7 @@ def test_unknown_jobs(policy, folder):
 
 
 def test_own_memory(policy):
-    """Two runs share no array, and the trace is unchanged."""
+    """Two memories of a policy share no array, and making them leaves the trace unchanged."""
     trace = workload()
     before = trace.hash
     one, two = (

@@ -48,7 +48,7 @@ class Memory(NamedTuple):
     guard: AgeGuard
     uses_expression: np.ndarray  # (3,) bool: for the queue's order, the backfill's, the belief
     uses_history: np.ndarray  # (1,) bool: uses what is known of ended jobs
-    counts: np.ndarray  # (3,) bool: which of `user_history.COUNTED` they use
+    counts: np.ndarray  # (3,) bool: which of `user_history.COUNTABLE` they use
     selects: np.ndarray  # (1,) bool: makes passes by `_selection_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first

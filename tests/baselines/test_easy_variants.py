@@ -151,7 +151,7 @@ SEEN_LATER = bfenv.make_trace(
 @given(trace=small_traces(jobs=12, outages=True), chosen=options())
 @example(SEEN_LATER, {**DEFAULTS, "predictor": "recent"})
 def test_around_outages(trace, chosen):
-    """So does every combination where outages hide jobs, also new ones and those behind them."""
+    """Every combination equals the naive version where outages hide jobs, also new ones."""
     agree(trace, chosen, "standard")
 
 

@@ -165,7 +165,7 @@ ORDERS = {  # the sort keys of the naive version
     order=st.sampled_from(sorted(ORDERS)),
 )
 def test_partitions_and_orders(trace, speculation, partitions, order):
-    """So does every division of the machine, and every order of the queues."""
+    """Any partitions and any order of the queues give the schedule of the naive version."""
     options = {**SMALL, "speculation": speculation}
     policy = multiqueue(**options, partitions=partitions, order=order)
     shares = (1,) * partitions if isinstance(partitions, int) else partitions
@@ -354,10 +354,7 @@ def test_start_taken_back():
 
 
 def test_missed_promise():
-    """A promise that was missed is made again.
-
-    As if the clock had passed a promised start: job 1 is promised a time that is to come.
-    """
+    """If the clock has passed a promised start, the job is promised a time that is to come."""
     trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [9, 3, 3], 2)
     cluster, jobs, truth = new_cluster(trace)
     memory = QUEUES.memory(jobs, trace.processors, None)

@@ -140,7 +140,7 @@ def test_kept_plan():
 def test_copied_plan(queue):
     """A copy is the same plan for the jobs of the queue.
 
-    What the copy is changed to, the original is not.
+    A change to the copy leaves the original as it is.
     """
     machine = planned_machine()
     other = rs.new_reservations(machine.jobs, 2)
@@ -210,7 +210,8 @@ def test_gain_in_long_interval():
 def test_order_of_fronts():
     """A front may be before that of smaller jobs.
 
-    An interval too long to be followed brings back a larger class alone; later, the smaller.
+    A gain in an interval too long to be followed brings back the front of a larger class alone. A
+    later gain brings back that of the smaller one.
     """
     trace = bfenv.make_trace([0], [1], [500], 6)
     openings, profile = new_openings(trace.jobs, 6, long=0), new_profile(0, 110)

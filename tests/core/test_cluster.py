@@ -171,7 +171,7 @@ def test_no_such_job(job):
 
 
 def test_second_0():
-    """A job that was started or tried in second 0 is not started or tried again."""
+    """A job started in second 0 is not started again; one tried then has no second trial."""
     cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5), (2, 1, 9, 5))
     advance(cluster, jobs, truth)
     c.start(cluster, jobs, 0)

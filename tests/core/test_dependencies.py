@@ -52,7 +52,7 @@ def test_met_dependencies(trace, policy):
 
 
 def test_missing_jobs():
-    """A job waits for none that is not in the trace, or not before it."""
+    """A dependency on a job that is missing or comes later is ignored."""
     trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [9, 9, 9], 4)
     assert dependencies_of(chained(trace, [1, 40, -1], [0, 0, 0])) is None
     assert dependencies_of(chained(trace, [-1, 0, 1], [0, 0, 0])[1:]).before.tolist() == [-1, 0]

@@ -65,7 +65,7 @@ def test_by_hand(order, expected):
 
 
 def test_day_of_delay():
-    """A job may be overtaken by new ones of a minute for a day at most.
+    """New jobs of one minute may overtake a job for a day at most.
 
     Zotkin et al. 2000, section 8: delay = (r - r_min) / (weight r_min r), at most a day here.
     """
@@ -143,7 +143,7 @@ def test_line(order, trace, data):
 
 @every_order
 def test_long_lines(order):
-    """So are hundreds of new jobs, also when some start and the others get new random numbers."""
+    """Hundreds of new jobs are sorted, also when some start and others get new random numbers."""
     numbers = np.random.default_rng(5)
     size, estimate = numbers.integers(1, 9, 400), numbers.choice([60, 300, 3600, 7200], 400)
     trace = bfenv.make_trace(np.arange(400) // 8, size, estimate, 4_000)
@@ -222,7 +222,7 @@ def test_slowdown_by_width():
 def test_bound(weight, shortest, longer, others):
     """No new job gets ahead after the bound.
 
-    Zotkin et al. 2000, section 8: the delay after which is (r - r_min) / (weight r_min r).
+    Zotkin et al. 2000, section 8: the bound is (r - r_min) / (weight r_min r).
     """
     length = shortest + longer
     bound = (length - shortest) / (weight * shortest * length)

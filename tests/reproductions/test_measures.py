@@ -106,7 +106,7 @@ def content(*runs):
 def test_row():
     """A row has what its simulations gave.
 
-    Means of the very schedules that `simulate` makes, and of their gain on the reference's.
+    They are means of the schedules that `simulate` makes, and of their gain on the reference's.
     """
     row = make_row(Run(WORKLOAD, "easy", EXACT, reference="fcfs"), ("wait", "gain-wait"))
     trace = load_workload(WORKLOAD, estimates="exact")

@@ -37,7 +37,7 @@ def made_up(monkeypatch):
 def test_page(made_up):
     """A page has theirs, ours and the ratio.
 
-    With marks, claims with their numbers, notes, logs, command and time.
+    It also has marks, claims with their numbers, notes, logs, the command and the time.
     """
     one, rows = made_up
     text = render(one, one.items, rows)

@@ -17,6 +17,7 @@ from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
+from bfenv.core.partitions import is_partitioned
 from bfenv.core.policy import check_plans_for
 from bfenv.envs.episode_source import EpisodeWindow, machines_of
 from bfenv.workloads.load import load_workload
@@ -169,7 +170,8 @@ def make_cases(
 
 def _check_episodes(trace: Trace) -> None:
     """Check that slices of a trace can be simulated like episodes; BfenvError if not."""
-    if len(machines_of(trace)) > 1:
+    machines_of(trace)
+    if is_partitioned(trace):
         raise BfenvError(f"{trace.name} has partitions, which slices with a warm-up do not follow")
     check_plans_for(find_policy("easy"), trace)
 

@@ -119,7 +119,7 @@ def train(
     different = len(set(map(without_seed, settings.workloads)))
     description = f"{kind}, found by evolution on {counted(different, 'workload')}"
     if different < len(settings.workloads):
-        description += f", {len(settings.workloads)} seeds in all"
+        description += f" ({len(settings.workloads)} traces)"
     path = folder / "agent.json"
     write_card(path, result_card(path.stem, description, result))
     return path

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bfenv import BfenvError, load_workload, metrics, simulate
+from bfenv import BfenvError, load_workload, make_trace, metrics, simulate
 from bfenv.agents.seen_jobs import jobs_hash
 from bfenv.baselines.registry import find_policy
 from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
@@ -15,6 +15,7 @@ from bfenv.workloads import shaken, split_range, with_load
 from bfenv_lab.search.cases import Case, make_cases
 from bfenv_lab.search.objective import Outcome, combine, score_policies
 from bfenv_lab.search.template import read_template
+from tests.linked_jobs import partitioned
 
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
 
@@ -122,6 +123,14 @@ def test_not_like_episodes() -> None:
     with pytest.raises(BfenvError, match="easy does not plan for requested start times"):
         make_cases((workload,), (None,), warmup_jobs=20)
     assert make_cases((workload,), (None,)).final
+
+
+def test_one_partition(monkeypatch) -> None:
+    """Slices are refused if the only partition of a workload is smaller than its machine."""
+    trace = partitioned(make_trace([0, 1], [2, 2], [9, 9], 4), [1, 1], "cpu=2", 4)
+    monkeypatch.setattr("bfenv_lab.search.cases.load_workload", lambda workload: trace)
+    with pytest.raises(BfenvError, match="has partitions, which slices"):
+        make_cases(("site",), (None,), warmup_jobs=1)
 
 
 def test_draw() -> None:

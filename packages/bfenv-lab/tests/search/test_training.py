@@ -66,7 +66,7 @@ def test_several_seeds(tmp_path):
     workloads = tuple(f"{WORKLOAD},seed={seed}" for seed in (1, 2))
     settings = training_settings(**SMALL | {"workloads": workloads})
     card = read_card(train(settings, tmp_path / "run", generations=1), POLICY)
-    assert card.what == "a formula, found by evolution on 1 workload, 2 seeds in all"
+    assert card.what == "a formula, found by evolution on 1 workload (2 traces)"
 
 
 @pytest.mark.parametrize("units", [0, 2])

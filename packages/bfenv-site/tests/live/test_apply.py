@@ -301,7 +301,7 @@ def test_slurm_may_be_away(fake, run):
 
 
 def test_away_at_the_end(fake, run):
-    """With Slurm away at the end, the file says what is still lifted, and no run begins."""
+    """If Slurm is away at the end, the file says what is still lifted, and no run begins."""
     down = fake.folder / "down"
     for name, limit in (("1", 30), ("2", 20)):
         fake.submit(name, limit)

@@ -308,7 +308,8 @@ def test_no_throttle(ask):
 def test_maintenance_windows(ask, tmp_path):
     """Jobs keep out of a maintenance window that is announced.
 
-    A job of 1 h fits before the window, one of 3 h starts behind it; its own reason is that.
+    A job of 1 h fits before the window, and one of 3 h starts behind it. Slurm names the window as
+    the reason of the second.
     """
     path = tmp_path / "windows.txt"
     path.write_text("begin,end\n2026-02-02T04:40+00:00,2026-02-02T08:40+00:00\n")
@@ -365,9 +366,9 @@ def test_limits_of_text(limit, seconds):
 
 
 def test_unknown_limit(ask):
-    """A job with an unknown limit is taken to run for longer than it has.
+    """A job with an unknown limit counts as ending after twice its time so far.
 
-    It has run for ten minutes, longer than the limits of all others: ten more by limits.
+    It has run for ten minutes, longer than the limits of all others.
     """
     jobs = [runs("1", "n1", limit="NOT_SET"), job("2", limit="5:00")]
     forecast = ask(jobs, ["n1|allocated"]).waiting()
@@ -439,5 +440,5 @@ def test_order_of_apply(tmp_path):
 
 
 def test_unlimited():
-    """A job without a limit counts with a longer one than any that Slurm takes."""
+    """A job without a limit counts with one that is longer than a year."""
     assert UNLIMITED > parse_duration("365-00:00:00")

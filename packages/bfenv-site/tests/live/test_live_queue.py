@@ -318,7 +318,7 @@ def test_job_before_history(queue, site, tmp_path):
 
 
 def test_given_time(queue):
-    """A given time agrees with the clock of running jobs.
+    """A given time must agree with the clock of running jobs.
 
     It may be some minutes late; without running jobs, any later time is taken.
     """

@@ -47,7 +47,7 @@ def write_table(path, rows):
 
 @pytest.mark.parametrize("name", ROWS)
 def test_public_logs(name, tmp_path):
-    """A public log is read by its name, with sizes, runtimes and limits as published."""
+    """A preset reads sizes, runtimes and limits from the columns of its log."""
     preset = find_preset(name)
     path = write_table(tmp_path / "jobs.csv", [ROWS[name](i) for i in range(JOBS)])
     options = {"processors": preset.processors, "timezone": preset.timezone}

@@ -61,7 +61,7 @@ def policy_of(case, path):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_real_starts(case, tmp_path):
-    """Each job starts within a minute of the real one, but in the cases that are to differ."""
+    """Each job starts within a minute of the real one, except in cases that are known to differ."""
     trace, real = trace_of(case)
     start = bfenv.simulate(trace, policy_of(case, tmp_path / "slurm.conf")).start / 60
     is_same = np.abs(start - real).max() <= 1

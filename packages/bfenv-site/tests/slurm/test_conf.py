@@ -88,7 +88,7 @@ def test_version_in_name(conf):
 
 
 def test_suffix():
-    """A list of names may have a suffix behind its brackets, from 23.11 on."""
+    """A list of names may have a suffix behind its brackets."""
     assert expand_names("slurm.conf", "node[08-10]-int") == [
         "node08-int",
         "node09-int",
