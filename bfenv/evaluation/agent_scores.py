@@ -166,9 +166,9 @@ def random_beside(agents: Sequence[AgentCompetitor]) -> list[AgentCompetitor]:
 
 
 def random_names(windows: Iterable[int]) -> dict[int, str]:
-    """Return the names of the random agents beside agents that see so many slots, by window.
+    """Return the names of random agents, by the number of slots that they see.
 
-    Without any window, it is the environment's default.
+    If no number is given, they see as many as the environment has by default.
     """
     default = DEFAULTS["window"]
     return {

@@ -252,7 +252,7 @@ def _set_safe_path(value: str | None) -> None:
 def _begin_worker(parent: int, safe_path: str | None) -> None:
     """Let a worker end with its parent, from its first moment on.
 
-    Processes that its tasks start find modules as those of the parent do.
+    Its tasks may start processes. These find modules as the processes of the parent do.
     """
     watch_parent(parent)
     _set_safe_path(safe_path)

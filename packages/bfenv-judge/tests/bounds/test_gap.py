@@ -96,7 +96,7 @@ def test_other_jobs(gap, tmp_path):
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 broken"])
 def test_other_file(jobs, tmp_path, content):
-    """A file that is no file of bounds is an error that names it."""
+    """Any other file in place of bounds is an error that names the file."""
     path = tmp_path / "gap.npz"
     path.write_bytes(content)
     with pytest.raises(BfenvError, match=r"gap\.npz is not a file of `bfenv evaluate bound"):

@@ -176,7 +176,7 @@ def test_step_before_reset():
     ],
 )
 def test_no_interpreter(first, error, tmp_path):
-    """A program that is there, and whose interpreter is not, is an error with the cause."""
+    """If a program is there and its interpreter is not, the error says so."""
     path = tmp_path / "player"
     path.write_bytes(f"{first}\nimport sys\n".encode())
     path.chmod(0o755)

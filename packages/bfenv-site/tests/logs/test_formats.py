@@ -440,7 +440,7 @@ def test_limits_by_partition(tmp_path):
     ],
 )
 def test_wrong_limits(tmp_path, longest, message):
-    """A limit that is none, or of no partition, is named."""
+    """An error names the limit that cannot be read, or that belongs to no partition."""
     with refused(WorkloadError, message):
         read_sacct(sacct(tmp_path, *LINES), processors=4, longest=longest)
 
