@@ -41,11 +41,11 @@ class Bar(NamedTuple):
 
 
 BARS = {
-    "step that names a head": Bar(10, 44),
-    "step that starts a job": Bar(12, 50),
-    "step that moves time": Bar(12, 60),
-    "reset": Bar(16, 66),
-    "simulate under EASY": Bar(11, 45),
+    "step that names a head": Bar(9, 39),
+    "step that starts a job": Bar(10, 45),
+    "step that moves time": Bar(10, 55),
+    "reset": Bar(13, 61),
+    "simulate under EASY": Bar(10, 45),
 }
 
 

@@ -21,9 +21,14 @@ class Strict(np.ndarray):
 
 def check(key):
     """Raise IndexError if a part of an index, or a bound of a slice, is below 0."""
-    for part in key if isinstance(key, tuple) else (key,):
-        bounds = (part.start, part.stop) if isinstance(part, slice) else (part,)
-        if any(isinstance(bound, int | np.integer) and bound < 0 for bound in bounds):
+    for part in key if type(key) is tuple else (key,):
+        if type(part) is int or isinstance(part, np.integer):  # nearly always
+            is_below = part < 0
+        elif isinstance(part, slice):
+            is_below = (part.start or 0) < 0 or (part.stop or 0) < 0
+        else:
+            is_below = False
+        if is_below:
             raise IndexError(f"{part} is below 0")
 
 

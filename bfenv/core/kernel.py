@@ -9,6 +9,9 @@ Most kernels are called by other kernels only, which have them written out insid
 each to separate machine code with a wrapper for calls from Python. Here that is done only for a
 kernel that is called from Python, which takes five eighths of the time.
 
+numba passes a NamedTuple number by number, and the memory of a policy has over a thousand. Kernels
+pass those of bfenv as one value.
+
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
 count a negative one from the end, which takes a fifth of the time of conservative backfilling. With
 NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones. This
@@ -40,6 +43,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
+from numba.core.datamodel import models, register_default
 from numba.core.dispatcher import OmittedArg
 from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.registry import CPUDispatcher
@@ -355,6 +359,43 @@ class SharedKernel(Kernel):
     """A kernel that the kernels which call it share."""
 
     written_out = False
+
+
+class _PassedWhole:
+    """Lets kernels pass a NamedTuple of bfenv's as one value; its numbers are as many arguments.
+
+    Those of other packages are passed as ever: numba keeps compiled functions on disk, which
+    programs without bfenv call, too.
+    """
+
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind)  # type: ignore[call-arg]  # of numba's model beside it
+        self._is_whole = kind.instance_class.__module__.startswith("bfenv")
+
+    def get_argument_type(self) -> Any:
+        """Return the type of the argument, or of the arguments."""
+        model: Any = super()
+        return model.get_value_type() if self._is_whole else model.get_argument_type()
+
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        """Return what a call passes."""
+        model: Any = super()
+        return value if self._is_whole else model.as_argument(builder, value)
+
+    def from_argument(self, builder: Any, value: Any) -> Any:
+        """Return the value of what is passed."""
+        model: Any = super()
+        return value if self._is_whole else model.from_argument(builder, value)
+
+
+@register_default(types.NamedTuple)
+class _NamedTuplePassedWhole(_PassedWhole, models.TupleModel):
+    """Of values of several types."""
+
+
+@register_default(types.NamedUniTuple)
+class _NamedUniTuplePassedWhole(_PassedWhole, models.UniTupleModel):
+    """Of values of one type."""
 
 
 def has_index_patch() -> bool:

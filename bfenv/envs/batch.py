@@ -28,10 +28,10 @@ from bfenv.envs.episode import open_episode, step
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE, observation_space
 from bfenv.envs.reward import (
+    NO_METRICS,
     EndedJobs,
     Info,
     find_reward,
-    info_of,
     infos_of,
     metrics_of,
     reward_arguments,
@@ -306,12 +306,21 @@ class EnvBatch:
     def info(self, i: int, buffers: at.StepBuffers, totals: at.StepTotals | None = None) -> Info:
         """Return the info of environment i; the metrics are known at the end of its episode."""
         totals = totals or self.totals_of(i)
-        info = info_of(buffers, i, self._state.mask[i])
         terminated, truncated = self.endings(totals)
+        metrics = NO_METRICS.copy()
         if terminated or truncated:
             reference = self._reference_totals[i].tolist()
-            info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
-        return info
+            metrics = metrics_of(totals, int(self.job_counts[i]), reference)
+        time, duration, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
+        return {  # the keys are written out, because `dict` takes longer
+            "action_mask": self._state.mask[i].copy(),
+            "now": time,
+            "dt": duration,
+            "illegal_actions": illegal_actions,
+            "forced_starts": forced_starts,
+            "illegal_action": buffers.illegal.item(i),
+            "metrics": metrics,
+        }
 
     def infos(self, buffers: at.StepBuffers) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""

@@ -16,9 +16,8 @@ from bfenv.core.kernel import kernel
 from bfenv.core.schedule import LEAST_WAIT, bounded_slowdown
 from bfenv.envs.batch_state import BatchState, EnvRules, StepBuffers, TraceTables
 from bfenv.envs.episode_source import EpisodeWindow
-from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.observation import observe
-from bfenv.envs.slots import write_slots
+from bfenv.envs.slots import may_any_start, write_mask, write_slots
 from bfenv.envs.warm_up import ended_before
 from bfenv.knowledge.user_history import learn_jobs
 

@@ -108,9 +108,30 @@ def observe(
         head = head if head >= 0 else line[0]
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
-    _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
-    _write_profile(cluster, jobs, buffers.profile[i])
-    _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, buffers.cluster[i])
+    if rules.user_column is not None:
+        history = history_of(state, tables, i)
+        _write_users(state, history, rules.user_column, cluster, jobs, i, buffers.queue[i])
+    if rules.priority_column is not None:
+        _write_priorities(state, rules.priority_column, cluster, jobs, i, buffers.queue[i])
+    if rules.start_column is not None:
+        _write_requested_starts(state, rules.start_column, cluster, jobs, i, buffers.queue[i])
+    write_profile(cluster, jobs, buffers.profile[i])
+
+    row, waits, window = buffers.cluster[i], len(line), len(state.slots[i])
+    processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
+    second = (time + tables.time_of_day[state.counters[i, at.TRACE]]) % DAY
+    row[f.CLUSTER_FREE] = free(cluster) / processors
+    row[f.CLUSTER_QUEUE] = log_count(waits)
+    row[f.CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)
+    row[f.CLUSTER_BACKLOG] = log_time(max(0.0, state.sums[i, at.BACKLOG]) / processors)
+    row[f.CLUSTER_SHADOW] = log_time(shadow_time - time)
+    row[f.CLUSTER_EXTRA] = extra_nodes / processors
+    row[f.CLUSTER_NEXT_END] = 1.0
+    if len(ends) > 0:
+        row[f.CLUSTER_NEXT_END] = log_time(ends[0] - time)
+    row[f.CLUSTER_DAY_SIN], row[f.CLUSTER_DAY_COS] = sine_and_cosine(second)
+    if rules.pass_column is not None:
+        row[rules.pass_column] = state.mask[i, window]
 
 
 @kernel
@@ -170,46 +191,22 @@ def _write_queue(
 
 
 @kernel
-def _write_groups(
-    state: BatchState,
-    tables: TraceTables,
-    rules: EnvRules,
-    cluster: Cluster,
-    jobs: Jobs,
-    i: int,
-    queue: np.ndarray,
-) -> None:
-    """Write the columns behind those of QUEUE. Writes: queue, user_jobs."""
-    slots, time = state.slots[i], now(cluster)
-    seen = min(len(slots), len(waiting(cluster)))
-    if rules.user_column is not None:
-        _write_users(
-            history_of(state, tables, i), rules.user_column, cluster, jobs, slots[:seen], queue
-        )
-    for slot in range(seen):
-        job, row = slots[slot], queue[slot]
-        if rules.priority_column is not None:
-            priority = jobs.priority[job]
-            row[rules.priority_column] = priority / (1.0 + abs(priority))
-        if rules.start_column is not None:
-            row[rules.start_column] = log_time(max(jobs.requested_start[job] - time, 0))
-
-
-@kernel
 def _write_users(
+    state: BatchState,
     history: h.UserHistory,
     first: int,
     cluster: Cluster,
     jobs: Jobs,
-    slots: np.ndarray,
+    i: int,
     queue: np.ndarray,
 ) -> None:
     """Write the columns of USERS from `first` on, scaled as `features.USERS` says.
 
     Writes: queue, user_jobs.
     """
+    slots = state.slots[i]
     count_jobs(history, cluster, jobs, h.COUNTS_OF_USERS)
-    for slot in range(len(slots)):
+    for slot in range(min(len(slots), len(waiting(cluster)))):
         for k in range(len(f.USER_QUANTITIES)):
             kind = f.USER_QUANTITIES[k]
             value = quantity(history, cluster, jobs, slots[slot], kind)
@@ -223,7 +220,29 @@ def _write_users(
 
 
 @kernel
-def _write_profile(cluster: Cluster, jobs: Jobs, profile: np.ndarray) -> None:
+def _write_priorities(
+    state: BatchState, column: int, cluster: Cluster, jobs: Jobs, i: int, queue: np.ndarray
+) -> None:
+    """Write the column of PRIORITY. Writes: queue."""
+    slots = state.slots[i]
+    for slot in range(min(len(slots), len(waiting(cluster)))):
+        priority = jobs.priority[slots[slot]]
+        queue[slot, column] = priority / (1.0 + abs(priority))
+
+
+@kernel
+def _write_requested_starts(
+    state: BatchState, column: int, cluster: Cluster, jobs: Jobs, i: int, queue: np.ndarray
+) -> None:
+    """Write the column of REQUESTED_START. Writes: queue."""
+    slots = state.slots[i]
+    for slot in range(min(len(slots), len(waiting(cluster)))):
+        ahead = jobs.requested_start[slots[slot]] - now(cluster)
+        queue[slot, column] = log_time(max(ahead, 0))
+
+
+@kernel
+def write_profile(cluster: Cluster, jobs: Jobs, profile: np.ndarray) -> None:
     """Write the availability profile by the estimates of running jobs. Writes: profile."""
     runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
     time, available = now(cluster), free(cluster)
@@ -233,52 +252,16 @@ def _write_profile(cluster: Cluster, jobs: Jobs, profile: np.ndarray) -> None:
         ahead = ends[k] - time
         if ahead > f.AHEAD[len(f.AHEAD) - 1]:
             break
+        # The first step that is at least so far ahead, by a look-up and a comparison: the
+        # processor would mispredict when a search ends.
+        step = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
+        step += f.AHEAD[step] < ahead
         available += jobs.size[runs[k]]
-        profile[step_of(ahead)] = available / processors
+        profile[step] = available / processors
     share = profile[0]  # it never falls, so the steps at which no job ends take the largest so far
     for step in range(len(f.AHEAD)):
         share = max(share, profile[step])
         profile[step] = share
-
-
-@kernel
-def step_of(ahead: int) -> int:
-    """Return the first step of the profile that is at least `ahead` seconds ahead.
-
-    A look-up and a comparison: the processor would mispredict when a search ends.
-    """
-    step: int = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
-    reached: int = step + (f.AHEAD[step] < ahead)
-    return reached
-
-
-@kernel
-def _write_cluster(
-    state: BatchState,
-    tables: TraceTables,
-    rules: EnvRules,
-    cluster: Cluster,
-    i: int,
-    shadow_time: int,
-    extra_nodes: int,
-    row: np.ndarray,
-) -> None:
-    """Write the columns of CLUSTER. Writes: row."""
-    waits, window = len(waiting(cluster)), len(state.slots[i])
-    processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
-    second = (time + tables.time_of_day[state.counters[i, at.TRACE]]) % DAY
-    if rules.pass_column is not None:
-        row[rules.pass_column] = state.mask[i, window]
-    row[f.CLUSTER_FREE] = free(cluster) / processors
-    row[f.CLUSTER_QUEUE] = log_count(waits)
-    row[f.CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)
-    row[f.CLUSTER_BACKLOG] = log_time(max(0.0, state.sums[i, at.BACKLOG]) / processors)
-    row[f.CLUSTER_SHADOW] = log_time(shadow_time - time)
-    row[f.CLUSTER_EXTRA] = extra_nodes / processors
-    row[f.CLUSTER_NEXT_END] = 1.0
-    if len(ends) > 0:
-        row[f.CLUSTER_NEXT_END] = log_time(ends[0] - time)
-    row[f.CLUSTER_DAY_SIN], row[f.CLUSTER_DAY_COS] = sine_and_cosine(second)
 
 
 @kernel

@@ -172,20 +172,6 @@ METRICS = (
 NO_METRICS: dict[str, float] = dict.fromkeys(METRICS, 0.0) | {"charged_jobs": 0}
 
 
-def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:
-    """Return the info of environment i, whose mask is given, before the end of its episode."""
-    now, dt, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
-    return {  # the keys are written out, because `dict` takes longer
-        "action_mask": mask.copy(),
-        "now": now,
-        "dt": dt,
-        "illegal_actions": illegal_actions,
-        "forced_starts": forced_starts,
-        "illegal_action": buffers.illegal.item(i),
-        "metrics": NO_METRICS.copy(),
-    }
-
-
 def infos_of(buffers: StepBuffers, masks: np.ndarray) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays, without the metrics.
 

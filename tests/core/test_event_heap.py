@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.easy import decide
 from bfenv.core.cluster import HORIZON, running
-from bfenv.core.event_heap import pop, push
-from bfenv.core.events import advance, copy_machine, new_cluster, renew_ends
+from bfenv.core.events import advance, copy_machine, new_cluster, pop, push, renew_ends
 from bfenv.core.jobs import FOREVER
 from tests.conftest import small_traces
 from tests.core.heaps import new_heap

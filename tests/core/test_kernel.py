@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from bfenv.core.event_heap import pop, push
+from bfenv.core.events import pop, push
 from bfenv.core.kernel import Code, compiling, has_index_patch, kernel
 from tests.conftest import ROOT
 from tests.core.heaps import new_heap
@@ -182,8 +182,7 @@ known = arrayobj.fix_integer_index
 arrayobj.fix_integer_index = lambda context, builder, *rest: known(context, builder, *rest)
 from bfenv.core.kernel import has_index_patch
 from bfenv import make_trace
-from bfenv.core.event_heap import pop, push
-from bfenv.core.events import new_cluster
+from bfenv.core.events import new_cluster, pop, push
 
 events = new_cluster(make_trace([0] * 4, [1] * 4, [1] * 4, 4))[2]
 push(events, 5, 2), push(events, 3, 1)
@@ -204,8 +203,7 @@ def test_negative_index_of_ours(tmp_path):
     """In bfenv's own kernels, a negative index is an error if indices are checked."""
     program = (
         "from bfenv import make_trace\n"
-        "from bfenv.core.event_heap import pop\n"
-        "from bfenv.core.events import new_cluster\n"
+        "from bfenv.core.events import new_cluster, pop\n"
         "try:\n"
         "    pop(new_cluster(make_trace([0], [1], [1], 1))[2])\n"
         "except IndexError as error:\n"

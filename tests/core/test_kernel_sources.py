@@ -64,7 +64,7 @@ def test_installations(own, tmp_path, monkeypatch):
     """All copies of bfenv share a key; a module of another package has one for each place."""
     monkeypatch.setattr(kernel_sources, "PROCESS_START", time.time() + 60)
     for module, source, shared in (
-        ("bfenv.core.event_heap", ROOT / "bfenv/core/event_heap.py", True),
+        ("bfenv.core.events", ROOT / "bfenv/core/events.py", True),
         ("own.caller", own / "caller.py", False),
     ):
         copy = tmp_path / f"copy_of_{source.name}"

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.core.cluster import now, running, waiting
+from bfenv.core.cluster import now, running, start, waiting
 from bfenv.core.durations import DAY
+from bfenv.core.events import advance, new_cluster
 from bfenv.core.kernel import kernel
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
@@ -26,7 +27,7 @@ from bfenv.envs.features import (
     USERS,
     job_columns,
 )
-from bfenv.envs.observation import sine_and_cosine, step_of
+from bfenv.envs.observation import sine_and_cosine, write_profile
 from bfenv.knowledge.user_history import NAMES
 from tests.conftest import small_traces
 from tests.envs.playing import whole
@@ -55,10 +56,16 @@ def test_sine_and_cosine():
 
 
 def test_steps_ahead():
-    """The look-up finds what a search finds, also beside the second of each step."""
+    """The profile rises at the step that a search finds, also beside the second of each step."""
+    trace = bfenv.make_trace([0], [1], [1], 1)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    profile = np.empty(len(AHEAD), np.float32)
     for ahead in [*range(3000), *(AHEAD[1:, None] + [-1, 0, 1]).ravel().tolist()]:
-        if ahead <= AHEAD[-1]:
-            assert step_of(ahead) == np.searchsorted(AHEAD, ahead)
+        cluster.expected_end[0] = ahead
+        write_profile(cluster, jobs, profile)
+        assert np.flatnonzero(profile).min(initial=len(AHEAD)) == np.searchsorted(AHEAD, ahead)
 
 
 def test_by_hand():

@@ -18,8 +18,7 @@ import numpy as np
 import bfenv.core.cluster as c
 from bfenv.core.cluster import RUNNING as RUNNING_NOW
 from bfenv.core.cluster import Cluster, finished, start, started, try_start, wake_at
-from bfenv.core.event_heap import push
-from bfenv.core.events import advance, commit_starts
+from bfenv.core.events import advance, commit_starts, push
 from bfenv.core.jobs import FOREVER, RESTARTABLE
 from bfenv.core.kernel import kernel
 from bfenv_judge.players.player_process import PlayerError, shown

@@ -21,8 +21,7 @@ import bfenv.core.cluster as c
 from bfenv.core.detour import run_around
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import IllegalStartError, PolicyError
-from bfenv.core.event_heap import push
-from bfenv.core.events import add_instant, advance, allocate, next_event, shown, submit
+from bfenv.core.events import add_instant, advance, allocate, next_event, push, shown, submit
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import (
     ESTIMATE,
