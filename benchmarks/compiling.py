@@ -68,9 +68,8 @@ kernel.Kernel.get_overload = kernel.CPUDispatcher.get_overload
 kernel._Inlined._finalize_final_module = kernel.JITCodeLibrary._finalize_final_module
 """,
     "NamedTuples passed whole": """
-kernel._PassedWhole.get_argument_type = lambda self: super(kernel._PassedWhole, self).get_argument_type()
-kernel._PassedWhole.as_argument = lambda self, *x: super(kernel._PassedWhole, self).as_argument(*x)
-kernel._PassedWhole.from_argument = lambda self, *x: super(kernel._PassedWhole, self).from_argument(*x)
+kernel.register_default(kernel.types.NamedTuple)(kernel.models.TupleModel)
+kernel.register_default(kernel.types.NamedUniTuple)(kernel.models.UniTupleModel)
 """,
     "large kernels are optimized once": "kernel.LARGE = 1_000_000_000",
     "no reference counts": 'del kernel.OPTIONS["_nrt"]',

@@ -34,9 +34,9 @@ class Truth(NamedTuple):
 
     The three fields before the last are a binary heap of event_count[0] events, ordered by time
     and, at the same time, by entry. The first is at index 0; the children of event i are 2 * i + 1
-    and 2 * i + 2. The entry of a job's end is (number of its start << 32) | job, that of a requested
-    start time is ~job. A tuple of their own would cost 8 % of the time of a policy that is called
-    from Python.
+    and 2 * i + 2. The entry of a job's end is (number of its start << 32) | job, that of a
+    requested start time is ~job. A tuple of their own would cost 8 % of the time of a policy that
+    is called from Python.
     """
 
     runtime: np.ndarray  # (n,) int64 seconds
