@@ -67,7 +67,7 @@ kernel.Kernel.get_overload = kernel.CPUDispatcher.get_overload
     "no machine code of what is written out": """
 kernel._Inlined._finalize_final_module = kernel.JITCodeLibrary._finalize_final_module
 """,
-    "NamedTuples passed whole": """
+    "memories passed as one value": """
 kernel.register_default(kernel.types.NamedTuple)(kernel.models.TupleModel)
 kernel.register_default(kernel.types.NamedUniTuple)(kernel.models.UniTupleModel)
 """,
