@@ -163,7 +163,7 @@ class EnvRules(NamedTuple):
     user_column: int | None  # first column of these features in the observation's "queue"
     priority_column: int | None
     start_column: int | None
-    pass_column: int | None  # of "cluster"
+    pass_column: int  # of "cluster"; -1 without one
 
 
 Value = Any  # of one environment a number, of N environments (N,) float64

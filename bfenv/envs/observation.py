@@ -30,6 +30,8 @@ ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))  # its bits
 FRACTION_BITS = 52
 LOG_TWO = math.log(2.0)
 THIRD, FIFTH, SEVENTH, NINTH = 1 / 3, 1 / 5, 1 / 7, 1 / 9
+PER_LOG_LONGEST, PER_LOG_MOST = 1.0 / f.LOG_LONGEST, 1.0 / f.LOG_MOST
+PER_LOG_LARGEST = 1.0 / f.LOG_LARGEST_EXPANSION
 
 
 @kernel
@@ -37,11 +39,12 @@ def log(x: float) -> float:
     """Return the natural logarithm of a positive normal number, to within 1e-9.
 
     The compiler handles several slots with one instruction, unlike with `math.log`; and the result
-    is the same on every machine. It uses the series of log((1 + s) / (1 - s)).
+    is the same on every machine. It uses the series of log((1 + s) / (1 - s)). Uncompiled, Python's
+    numbers take half of the time of numpy's.
     """
-    bits = np.float64(x).view(np.int64)
+    bits = int(np.float64(x).view(np.int64))
     exponent = (bits - ROOT_HALF) >> FRACTION_BITS
-    mantissa = np.int64(bits - (exponent << FRACTION_BITS)).view(np.float64)  # 0.7 to 1.4
+    mantissa = float(np.int64(bits - (exponent << FRACTION_BITS)).view(np.float64))  # 0.7 to 1.4
     s = (mantissa - 1.0) / (mantissa + 1.0)
     z = s * s
     series = 1.0 + z * (THIRD + z * (FIFTH + z * (SEVENTH + z * NINTH)))
@@ -51,21 +54,21 @@ def log(x: float) -> float:
 @kernel
 def log_time(seconds: float) -> float:
     """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
-    share: float = min(1.0, log(1.0 + seconds) * (1.0 / f.LOG_LONGEST))
+    share: float = min(1.0, log(1.0 + seconds) * PER_LOG_LONGEST)
     return share
 
 
 @kernel
 def log_count(number: float) -> float:
     """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
-    share: float = min(1.0, log(1.0 + number) * (1.0 / f.LOG_MOST))
+    share: float = min(1.0, log(1.0 + number) * PER_LOG_MOST)
     return share
 
 
 @kernel
 def log_expansion(ratio: float) -> float:
     """Map 1 to 0 and 10,000 or more to 1, on a logarithmic scale."""
-    share: float = min(1.0, log(ratio) * (1.0 / f.LOG_LARGEST_EXPANSION))
+    share: float = min(1.0, log(ratio) * PER_LOG_LARGEST)
     return share
 
 
@@ -130,7 +133,7 @@ def observe(
     if len(ends) > 0:
         row[f.CLUSTER_NEXT_END] = log_time(ends[0] - time)
     row[f.CLUSTER_DAY_SIN], row[f.CLUSTER_DAY_COS] = sine_and_cosine(second)
-    if rules.pass_column is not None:
+    if rules.pass_column >= 0:
         row[rules.pass_column] = state.mask[i, window]
 
 

@@ -24,13 +24,8 @@ from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
-FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
-SLOW = {"cons-rs", "multiqueue"}  # to compile or to examine; their contract is tested elsewhere
-
-
-def is_first(policy):
-    """Whether a policy stands for all of its module."""
-    return policy is FIRST[policy.decide.__module__]
+QUICK = {"fcfs", "easy", "los", "easy-saf-guarded"}  # to examine; the others are in `thorough`
+SLOW = {"cons-rs", "multiqueue"}  # to examine uncompiled
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -49,7 +44,7 @@ def engine():
             id=policy.name,
             marks=[
                 *([pytest.mark.compiled] if policy.name in SLOW else []),
-                *([pytest.mark.thorough] if policy.name in SLOW or not is_first(policy) else []),
+                *([pytest.mark.thorough] if policy.name not in QUICK else []),
             ],
         )
         for policy in POLICIES
