@@ -44,7 +44,7 @@ from bfenv.knowledge.user_history import predict_runtime
 
 PERIOD = 10 * MINUTE
 CORRECTED_SHARE = 8  # what is not certain is corrected after this part of the time it covers
-NONE, BACKLOG, SCALED_BACKLOG, CORRECTED_EASY = range(4)
+BACKLOG, SCALED_BACKLOG, CORRECTED_EASY = range(3)
 # What limits are multiples of
 GUARDS = {"corrected_easy": CORRECTED_EASY, "backlog": BACKLOG, "scaled_backlog": SCALED_BACKLOG}
 # Indices into AgeGuard.state
@@ -67,7 +67,7 @@ STATE = (
 class AgeGuard(NamedTuple):
     """The limit, and what it is computed from."""
 
-    code: np.ndarray  # (1,) int64: NONE or one of GUARDS
+    code: np.ndarray  # (1,) int64, one of GUARDS
     factor: np.ndarray  # (1,) float64
     state: np.ndarray  # (12,) int64: processor-seconds that wait, the most so far; EASY's longest
     # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
@@ -76,35 +76,45 @@ class AgeGuard(NamedTuple):
     # and one past the last
     begun: np.ndarray  # (m,) int64 jobs started in the last pass
     last_pass: np.ndarray  # (1,) int64 in which work was added, see `new_from`
-    work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
-    runtime: np.ndarray  # (n,) int64 seconds, what `truth` and `certain_truth` read
-    requests: np.ndarray  # (7, n) int64, the same of the jobs submitted so far
-    machine: Cluster  # on which EASY runs
-    truth: ev.Truth
-    certain: Cluster  # on which EASY runs as far as its past is certain
-    certain_truth: ev.Truth
+    # For a backlog only:
+    work: np.ndarray | None  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
+    # For EASY's longest wait only:
+    runtime: np.ndarray | None  # (n,) int64 seconds, what `truth` and `certain_truth` read
+    requests: np.ndarray | None  # (7, n) int64, the same of the jobs submitted so far
+    machine: Cluster | None  # on which EASY runs
+    truth: ev.Truth | None
+    certain: Cluster | None  # on which EASY runs as far as its past is certain
+    certain_truth: ev.Truth | None
 
 
 def new_age_guard(
     jobs: Jobs, processors: int, scale: str = "corrected_easy", factor: float | None = None
-) -> AgeGuard:
-    """Make the guard of a run that has not begun; a factor of None is no guard."""
-    code = NONE if factor is None else GUARDS[scale]
-    follows = code == CORRECTED_EASY
-    count = len(jobs.submit)
-    runtime = np.ones(count if follows else 1, dtype=np.int64)
-    requests = np.zeros((len(jobs), len(runtime)), dtype=np.int64)
-    return AgeGuard(
+) -> AgeGuard | None:
+    """Make the guard of a run that has not begun; None, which is no guard, for a factor of None."""
+    if factor is None:
+        return None
+    code, count = GUARDS[scale], len(jobs.submit)
+    guard = AgeGuard(
         np.array([code]),
-        np.array([factor or 0.0]),
+        np.array([factor]),
         np.zeros(len(STATE), dtype=np.int64),
         np.empty(min(count, processors), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.full(count if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
-        runtime,
-        requests,
-        *_new_machine(requests, runtime, processors),
-        *_new_machine(requests, runtime, processors),
+        *[None] * 7,
+    )
+    if code != CORRECTED_EASY:
+        return guard._replace(work=np.full(count, -1))
+    runtime = np.ones(count, dtype=np.int64)
+    requests = np.zeros((len(jobs), count), dtype=np.int64)
+    machine, truth = _new_machine(requests, runtime, processors)
+    certain, certain_truth = _new_machine(requests, runtime, processors)
+    return guard._replace(
+        runtime=runtime,
+        requests=requests,
+        machine=machine,
+        truth=truth,
+        certain=certain,
+        certain_truth=certain_truth,
     )
 
 
@@ -288,17 +298,14 @@ def update_age_guard(guard, history, cluster, jobs):
 
     Call it once per pass, after the history has learnt, and `note_starts` at the end of the pass.
     """
-    if _counts_work(guard):
-        return update_work(guard, history, cluster, jobs)
-    if guard.code[0] == CORRECTED_EASY:
+    limit = 0.0
+    if guard.work is not None:
+        limit = update_work(guard, history, cluster, jobs)
+    if guard.machine is not None:
         follow_easy(guard, history, cluster, jobs)
-        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
-    return np.inf
-
-
-@kernel
-def _counts_work(guard):
-    return guard.code[0] == BACKLOG or guard.code[0] == SCALED_BACKLOG
+        longest = max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
+        limit = guard.factor[0] * longest
+    return limit
 
 
 @kernel
@@ -336,7 +343,7 @@ def _drop_work(guard, job):
 @kernel
 def note_starts(guard, cluster):
     """Note the jobs started in this pass: they leave the backlog unless the start is undone."""
-    if _counts_work(guard):
+    if guard.work is not None:
         for job in started(cluster):
             note_start(guard, job)
 

@@ -45,11 +45,12 @@ class Memory(NamedTuple):
     backfill: Scores
     belief: Scores  # the backfill estimate, seconds
     history: h.UserHistory
-    guard: AgeGuard
+    guard: AgeGuard | None
     uses_expression: np.ndarray  # (3,) bool: for the queue's order, the backfill's, the belief
     uses_history: np.ndarray  # (1,) bool: uses what is known of ended jobs
     counts: np.ndarray  # (3,) bool: which of `user_history.COUNTABLE` they use
-    selects: np.ndarray  # (1,) bool: makes passes by `_selection_pass`
+    selects: bool | None  # True: passes are made by `_selection_pass`
+    sorts: bool | None  # True: they are made by `order_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
     unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
@@ -63,16 +64,18 @@ def decide(cluster, jobs, memory):
     let_trials_run_on(cluster, jobs, memory.easy.trial)
     if memory.uses_history[0]:
         h.learn_jobs(memory.history, cluster, jobs, finished(cluster))
-    limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
-    memory.easy.queue.age_limit[0] = limit
-    h.note_age_limit(memory.history, limit)
-    if memory.selects[0]:
+    if memory.guard is not None:
+        limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
+        memory.easy.queue.age_limit[0] = limit
+        h.note_age_limit(memory.history, limit)
+    if memory.selects is not None:
         _selection_pass(cluster, jobs, memory)
-    else:
+    if memory.sorts is not None:
         if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
             _score(cluster, jobs, memory)
         order_pass(cluster, jobs, memory.easy)
-    note_starts(memory.guard, cluster)
+    if memory.guard is not None:
+        note_starts(memory.guard, cluster)
 
 
 @kernel
@@ -275,7 +278,8 @@ def new_memory(
         uses_expression=np.array([*scored, believes]),
         uses_history=np.array([uses_history(options)]),
         counts=np.logical_or.reduce([program.counts for program in programs]),
-        selects=np.array([selects]),
+        selects=True if selects else None,
+        sorts=None if selects else True,
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
         unscored=np.empty(len(jobs.submit), dtype=np.int64),

@@ -16,6 +16,7 @@ lists them for MinJobAge, 300 s by default. The tasks of an array that wait are 
 """
 
 import json
+import math
 import os
 import re
 import signal
@@ -293,11 +294,13 @@ class LiveQueue:
         memory = new_memory(jobs, processors, np.random.default_rng(0), options=self.options)
         history, guard, ranking = memory.history, memory.guard, memory.easy.queue
         learn_jobs(history, cluster, jobs, ended)
-        guard.state[RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
-        guard.state[ESTIMATES] = jobs.estimate[ended].sum()
-        guard.state[LARGEST_WORK] = self.most_work.get(name, 0)
-        limit = update_age_guard(guard, history, cluster, jobs)
-        self.most_work[name] = int(guard.state[LARGEST_WORK])
+        limit = math.inf
+        if guard is not None:
+            guard.state[RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
+            guard.state[ESTIMATES] = jobs.estimate[ended].sum()
+            guard.state[LARGEST_WORK] = self.most_work.get(name, 0)
+            limit = update_age_guard(guard, history, cluster, jobs)
+            self.most_work[name] = int(guard.state[LARGEST_WORK])
         ranking.age_limit[0] = limit
         note_age_limit(history, limit)
         count_jobs(history, cluster, jobs, ALL_COUNTS)
