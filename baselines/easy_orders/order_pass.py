@@ -55,12 +55,12 @@ class Memory(NamedTuple):
 
     queue: p.Ranking
     backfill: p.Ranking  # the queue's own, unless the backfill has another order
-    predictor: Predictor
+    predictor: Predictor | None  # None if estimates count
     profile: pr.Profile  # for any number of reservations other than one
     two_orders: np.ndarray  # (1,) bool: `backfill` is not `queue`; only its line is used
     lookahead: np.ndarray  # (1,) int64 jobs, the head included
     reservations: np.ndarray  # (1,) int64 jobs
-    shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
+    shadow_intervals: np.ndarray | None  # (1,) int64; None for no deadlines
     last_pass: np.ndarray  # (1,) int64 in which deadlines were given, see `new_from`
     believed: np.ndarray  # (n,) int64 seconds that a backfilled job is believed to run; or (0,)
     trusted_until: np.ndarray  # (n,) int64 second up to which beliefs count while the job is the
@@ -68,16 +68,18 @@ class Memory(NamedTuple):
     trusts: np.ndarray  # (1,) bool: what is believed counts in this pass
     head_overdue: np.ndarray  # (1,) bool: the head is past the age limit and has a reservation,
     # even under a policy without reservations
-    trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; the estimate above which a job
-    # gets one, in seconds; and whether it runs on if no waiting job needs its processors
+    trial: np.ndarray | None  # (3,) int64: seconds of a trial; the estimate above which a job gets
+    # one, in seconds; and whether it runs on if no waiting job needs its processors. None for no
+    # trials
 
 
 @kernel
 def decide(cluster, jobs, memory):
     """Start jobs in the queue's order until one, the head, must wait; then backfill behind it."""
     let_trials_run_on(cluster, jobs, memory.trial)
-    predict(memory.predictor, cluster, jobs)
-    if memory.shadow_intervals[0] >= 0:
+    if memory.predictor is not None:
+        predict(memory.predictor, cluster, jobs)
+    if memory.shadow_intervals is not None:
         _set_deadlines(cluster, jobs, memory)
     if not any_fits(cluster, jobs, memory, FOREVER, 0):
         return
@@ -111,11 +113,13 @@ def _set_deadlines(cluster, jobs, memory):
 
     The pass in which the policy first sees the job sets its shadow interval.
     """
-    deadline = memory.queue.deadline
+    deadline, predicted = memory.queue.deadline, cluster
     first = new_from(cluster, deadline, FOREVER, memory.last_pass)
     for job in waiting(cluster)[first:]:
         if deadline[job] == FOREVER:
-            shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
+            if memory.predictor is not None:
+                predicted = predicted_cluster(cluster, memory.predictor)
+            shadow_time, _ = shadow(predicted, jobs, job)
             shadow_interval = shadow_time - jobs.submit[job]
             deadline[job] = jobs.submit[job] + memory.shadow_intervals[0] * shadow_interval
 
@@ -123,8 +127,9 @@ def _set_deadlines(cluster, jobs, memory):
 @kernel
 def _backfill(cluster, jobs, memory, queue):
     """Backfill from the part of the queue in sight, behind its first job, the head."""
-    predicted = predicted_cluster(cluster, memory.predictor)
-    shadow_time, extra_nodes = FOREVER, 0
+    predicted, shadow_time, extra_nodes = cluster, FOREVER, 0
+    if memory.predictor is not None:
+        predicted = predicted_cluster(cluster, memory.predictor)
     if memory.reservations[0] != 0 or memory.head_overdue[0]:
         shadow_time, extra_nodes = shadow(predicted, jobs, queue[0])
     note_trust(cluster, memory, queue[0], shadow_time)
@@ -163,8 +168,9 @@ def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
 def _duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts now may run: a trial is short."""
     duration = p.durations(memory.queue, jobs)[job]
-    if takes_trial(cluster, jobs, memory.trial, job):
-        duration = min(duration, memory.trial[0])
+    if memory.trial is not None:
+        if takes_trial(cluster, jobs, memory.trial, job):
+            duration = min(duration, memory.trial[0])
     return duration
 
 
@@ -198,13 +204,13 @@ def note_trust(cluster, memory, head, shadow_time):
 def takes_trial(cluster, jobs, trial, job):
     """Return whether a waiting job is to have a trial before it runs."""
     is_long = jobs.estimate[job] > trial[1] and jobs.restartable[job] == 1
-    return trial[0] > 0 and is_long and cluster.trial_start[job] < 0
+    return is_long and cluster.trial_start[job] < 0
 
 
 @kernel
 def let_trials_run_on(cluster, jobs, trial):
     """Make runs of the trials that end now if there is room for every waiting job beside them."""
-    if trial[0] == 0 or trial[2] == 0:
+    if trial is None or trial[2] == 0:
         return
     size, ends = 0, False
     for job in waiting(cluster):
@@ -219,10 +225,11 @@ def let_trials_run_on(cluster, jobs, trial):
 @kernel
 def start_or_try(cluster, jobs, trial, job):
     """Start a job, or its trial if it is to have one."""
-    if takes_trial(cluster, jobs, trial, job):
-        try_start(cluster, jobs, job, trial[0])
-    else:
-        start(cluster, jobs, job)
+    if trial is not None:
+        if takes_trial(cluster, jobs, trial, job):
+            try_start(cluster, jobs, job, trial[0])
+            return
+    start(cluster, jobs, job)
 
 
 @kernel
@@ -293,15 +300,16 @@ def new_memory(
     """Return the memory for these options."""
     count = len(jobs.submit)
     order, backfill = options.order, options.backfill
-    predictions = new_predictor(options.predictor, jobs, processors)
+    predictor = new_predictor(jobs, processors) if options.predictor else None
     has_deadlines = options.shadow_intervals >= 0
     queue = p.new_ranking(order, jobs, generator, options.weight)
-    queue = queue._replace(duration=predictions.duration)
+    if predictor is not None:
+        queue = queue._replace(duration=predictor.duration)
     in_backfill = queue
     two_orders = backfill != order or has_deadlines
     if two_orders:
         in_backfill = p.new_ranking(backfill, jobs, generator, options.weight)
-        in_backfill = in_backfill._replace(duration=predictions.duration)
+        in_backfill = in_backfill._replace(duration=queue.duration)
         by_name = p.EXPRESSION not in (order.code, backfill.code)
         if by_name and order.stochastic and backfill.stochastic:
             in_backfill = in_backfill._replace(number=queue.number)  # one number for each job
@@ -309,20 +317,21 @@ def new_memory(
         queue = queue._replace(deadline=np.full(count, FOREVER), dynamic=np.array([True]))
     elif options.guard is not None and order.code != p.FCFS:
         queue = queue._replace(dynamic=np.array([True]))  # FCFS starts the oldest first anyway
+    trial = options.trial, options.trial_above, options.trial_runs_on
     planned = count if options.reservations < 0 else min(count, options.reservations)
     return Memory(
         queue,
         in_backfill,
-        predictions,
+        predictor,
         pr.new_profile(min(count, processors), planned),
         two_orders=np.array([two_orders]),
         lookahead=np.array([min(count, options.lookahead)]),
         reservations=np.array([options.reservations]),
-        shadow_intervals=np.array([options.shadow_intervals]),
+        shadow_intervals=np.array([options.shadow_intervals]) if has_deadlines else None,
         last_pass=np.zeros(1, dtype=np.int64),
         believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
         trusted_until=np.full(count if options.backfill_estimate else 0, FOREVER),
         trusts=np.zeros(1, dtype=np.bool_),
         head_overdue=np.zeros(1, dtype=np.bool_),
-        trial=np.array([options.trial, options.trial_above, options.trial_runs_on]),
+        trial=np.array(trial) if options.trial > 0 else None,
     )

@@ -26,7 +26,6 @@ CORRECTIONS = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 3
 class Predictor(NamedTuple):
     """The predicted runtimes, and what they are made of."""
 
-    active: np.ndarray  # (1,) bool; if not, all below is empty and estimates count
     duration: np.ndarray  # (n,) int64 seconds: prediction; the estimate where there is none
     predicted: np.ndarray  # (n,) bool: the job has arrived and been predicted
     last_pass: np.ndarray  # (1,) int64, see `new_from`
@@ -38,12 +37,11 @@ class Predictor(NamedTuple):
     running_count: np.ndarray  # (1,) int64 jobs in `running`
 
 
-def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
-    """Return a predictor that knows no runtime yet; without a name the estimates stand."""
-    count = len(jobs.submit) if name else 0
-    users = 1 + int(jobs.user.max()) if name else 0
+def new_predictor(jobs: Jobs, processors: int) -> Predictor:
+    """Return a predictor that knows no runtime yet."""
+    count = len(jobs.submit)
+    users = 1 + int(jobs.user.max())
     return Predictor(
-        active=np.array([name is not None]),
         duration=np.zeros(count, dtype=np.int64),
         predicted=np.zeros(count, dtype=np.bool_),
         last_pass=np.zeros(1, dtype=np.int64),
@@ -59,8 +57,6 @@ def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
 @kernel
 def predict(predictor, cluster, jobs):
     """Learn from the jobs that ended at this instant, then predict those that arrived."""
-    if not predictor.active[0]:
-        return
     recent = predictor.recent
     for job in finished(cluster):
         user = jobs.user[job]
@@ -133,8 +129,6 @@ def _insert(predictor, count, job, end):
 @inlined
 def predicted_cluster(cluster, predictor):
     """Return the cluster with predicted ends in place of expected ends."""
-    if not predictor.active[0]:
-        return cluster
     _sort_running(predictor, cluster)
     return Cluster(
         cluster.state,
