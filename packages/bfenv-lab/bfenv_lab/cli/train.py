@@ -23,7 +23,7 @@ def train(
     load: list[str] | None = o.option(
         None, "LOAD", "own, or an offered load; repeat for several.  [default: 0.9, 1, 1.1]"
     ),
-    generations: int = o.option(32, "N", "Number of generations.", min=1),
+    generations: int = o.option(24, "N", "Number of generations.", min=1),
     population: int = o.option(16, "N", "Candidates per generation.", min=4),
     order: str | None = o.option(
         None, "FORMULA", "Formula whose numbers are tuned; see the default above."
@@ -45,8 +45,9 @@ def train(
     """Train an agent: evolve an order of EASY's queue.
 
     CMA-ES tunes the numbers of a formula. The default formula puts small areas first, until a job
-    has waited for days; the more work waits, the longer that is. Small jobs are backfilled as if
-    they ran shorter than estimated. CMA-ES also tunes which jobs are small, and how much shorter
+    has waited for days; the more work waits, the longer that is. Sizes count for less where
+    processors are free or much work waits, and for more in long jobs. Small jobs are backfilled as
+    if they ran shorter than estimated. CMA-ES also tunes which jobs are small, and how much shorter
     they run. With --units, it tunes the weights of a network instead of a formula.
 
     All candidates of a generation are scored on the same slices of the training splits, by their
@@ -62,9 +63,11 @@ def train(
 
     \b
     Default formula and options:
-      estimate * size ** 2 * max(1, size / 64)
-      / (1 + (wait * (estimate * size) ** 0.05
-      / (5000 * (20000 + backlog) ** 0.35)) ** 5) ** 3
+      estimate * size ** (1.7 - 0.5 * free / processors
+      - 0.03 * backlog / 86400) * max(1, size / 64)
+      * (estimate / 3000) ** (0.03 * log(size / 7)) / expansion ** 0.08
+      / (1.3 + (wait * size ** 0.09 * estimate ** 0.07
+      / (9000 * (30000 + backlog) ** 0.34)) ** 5.3) ** 3
       reservations=8,
       backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'
     With --units:

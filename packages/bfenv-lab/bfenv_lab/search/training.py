@@ -21,16 +21,19 @@ from bfenv_lab.search.template import read_template
 # The environment's, and more of the same model: on few traces, evolution learns them by heart
 TRAINING_SEEDS = (*SEEDS["train"], *range(101, 113))
 WORKLOADS = tuple(f"{MODEL},seed={seed}" for seed in TRAINING_SEEDS)
-# Small areas first, until a job has waited for days; the longer, the more work waits
+# Small areas first, until a job has waited for days; the longer, the more work waits. Sizes count
+# for less where processors are free or much work waits, and for more in long jobs.
 ORDER = (
-    "estimate * size ** 2 * max(1, size / 64)"
-    " / (1 + (wait * (estimate * size) ** 0.05 / (5000 * (20000 + backlog) ** 0.35)) ** 5) ** 3"
+    "estimate * size ** (1.7 - 0.5 * free / processors - 0.03 * backlog / 86400)"
+    " * max(1, size / 64) * (estimate / 3000) ** (0.03 * log(size / 7)) / expansion ** 0.08"
+    " / (1.3 + (wait * size ** 0.09 * estimate ** 0.07"
+    " / (9000 * (30000 + backlog) ** 0.34)) ** 5.3) ** 3"
 )
 # Small jobs are believed to be shorter than estimated, so more of them are backfilled
 OPTIONS = "reservations=8, backfill_estimate='estimate * (1 - {0.1:0.5} * (size < {8:32}))'"
 NETWORK_OPTIONS = "guard={1.1:1.5}, reservations=0"  # its features of age are shares of the limit
-SLICES = 32  # of all workloads in a generation
-GENERATIONS = 32
+SLICES = 128  # of all workloads in a generation
+GENERATIONS = 24
 
 
 def training_settings(
