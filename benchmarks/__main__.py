@@ -192,8 +192,8 @@ def learn(
     """Train learners on Backfill-v0, and score them on unseen episodes.
 
     A training takes one to seven minutes of a core. Random actions and policies play the same
-    episodes. The recipe is `python -m bfenv.train_sb3`. Evolution is `bfenv train` with half of its
-    generations; it needs bfenv-lab. `python -m benchmarks curves FILE` draws the scores.
+    episodes. The recipe is `python -m bfenv.train_sb3`. Evolution is `bfenv train` with a third of
+    its generations; it needs bfenv-lab. `python -m benchmarks curves FILE` draws the scores.
     """
     learning = _learning()
     names = learner or list(learning.USUAL)

@@ -198,7 +198,7 @@ def _evolve(seed: int, workload: str | None, episodes: int, shares: Path, i: int
         settings = training_settings(seed=seed)
     else:
         settings = training_settings((workload,), (None,), seed=seed)
-    generations = GENERATIONS // 2  # so that it takes about as long as a network
+    generations = GENERATIONS // 3  # so that it takes about as long as a network
 
     ended = 0
 

@@ -123,9 +123,9 @@ def evaluate(
       bfenv evaluate --policy easy --format csv
       bfenv evaluate -p conservative --metric median_guarantee_ratio --tau 60
       bfenv evaluate -w site.swf.gz -w lublin --split test -p easy-lxf --format latex
-      bfenv evaluate --shard 3/20 --format csv
+      bfenv evaluate --workload lublin:jobs=2000 --shard 3/20 --format csv
       bfenv evaluate --policy easy --player "./my-scheduler"
-      bfenv evaluate --agent random --agent easy --workload lublin:jobs=3000 --episodes 4
+      bfenv evaluate --agent random --agent easy --workload lublin:jobs=3000 --episodes 2
     """
     players, errors = _find_players(player or [])
     plays_episodes = bool(agent) or episodes is not None or long

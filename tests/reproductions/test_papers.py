@@ -117,14 +117,7 @@ FINDINGS = {
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize(
-    "paper, item",
-    [
-        pytest.param(*key, marks=[pytest.mark.thorough] if key[0] == "klusacek-rudova" else [])
-        for key in FINDINGS
-    ],
-    ids=[" ".join(key) for key in FINDINGS],
-)
+@pytest.mark.parametrize("paper, item", FINDINGS, ids=[" ".join(key) for key in FINDINGS])
 def test_findings(paper, item, tmp_path):
     """On generated workloads, all comparisons of these claims hold."""
     (one,) = find_items(find_paper(paper), [item])
