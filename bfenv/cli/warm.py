@@ -2,7 +2,16 @@
 
 from bfenv.cli import show
 
-POLICIES = ("fcfs", "easy", "conservative", "los", "easy-sjf", "multiqueue", "agent:formula")
+POLICIES = (
+    "fcfs",
+    "easy",
+    "conservative",
+    "los",
+    "easy-sjf",
+    "multiqueue",
+    "easy-saf-aged",
+    "agent:formula",
+)
 
 
 def warm() -> None:

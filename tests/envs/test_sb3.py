@@ -20,6 +20,7 @@ def twins(count, steps=None, **settings):
     return BackfillVecEnv(count, **settings), DummyVecEnv([lambda: BackfillEnv(**settings)] * count)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("steps", "settings"),
     [

@@ -60,6 +60,7 @@ def same_steps(vector, row, steps, least=0):
     return ends
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("steps", "settings"),
     [
@@ -70,13 +71,8 @@ def same_steps(vector, row, steps, least=0):
         (None, SHORT | {"load": (0.6, 0.9), "workload": ["lublin", "sud:jobs=400"]}),
         (None, SHORT | {"reward": pickled_reward}),
         (None, SHORT | {"reward": ended_reward}),
-        (None, SHORT | {"workload": ["lublin:jobs=400", users()], "split": "all"}),
         (None, SHORT | {"reward": "bounded_slowdown", "tau": 60}),
         (9, SHORT | {"window": 3, "window_order": "saf"}),
-        (
-            None,
-            SHORT | {"workload": users(), "window": 3, "window_order": "oldest"},
-        ),
         (
             None,
             SHORT | {"idle": "allowed", "episode_jobs": 6},
@@ -86,6 +82,19 @@ def same_steps(vector, row, steps, least=0):
 def test_steps(steps, settings):
     """Every step is that of single environments, bit for bit."""
     vector, row = twins(5, steps, **settings)
+    assert same_steps(vector, row, 150, least=10) > 10
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"workload": ["lublin:jobs=400", users()], "split": "all"},
+        {"workload": users(), "window": 3, "window_order": "oldest"},
+    ],
+)
+def test_steps_with_users(settings):
+    """So it is where the columns of users are observed, which need other code."""
+    vector, row = twins(5, **SHORT | settings)
     assert same_steps(vector, row, 150, least=10) > 10
 
 
