@@ -74,17 +74,18 @@ class AgeGuard(NamedTuple):
     # seconds; number of jobs in `begun`; EASY's longest wait in what is certain of its past, and
     # the next instant at which the rest is corrected, in seconds; the first outage that was seen,
     # and one past the last
-    begun: np.ndarray  # (m,) int64 jobs started in the last pass
-    last_pass: np.ndarray  # (1,) int64 in which work was added, see `new_from`
     # For a backlog only:
-    work: np.ndarray | None  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
+    begun: np.ndarray | None = None  # (m,) int64 jobs started in the last pass
+    last_pass: np.ndarray | None = None  # (1,) int64 in which work was added, see `new_from`
+    work: np.ndarray | None = None  # (n,) int64 processor-seconds of a waiting job; -1 before it
+    # arrives
     # For EASY's longest wait only:
-    runtime: np.ndarray | None  # (n,) int64 seconds, what `truth` and `certain_truth` read
-    requests: np.ndarray | None  # (7, n) int64, the same of the jobs submitted so far
-    machine: Cluster | None  # on which EASY runs
-    truth: ev.Truth | None
-    certain: Cluster | None  # on which EASY runs as far as its past is certain
-    certain_truth: ev.Truth | None
+    runtime: np.ndarray | None = None  # (n,) int64 seconds, what `truth` and `certain_truth` read
+    requests: np.ndarray | None = None  # (7, n) int64, the same of the jobs submitted so far
+    machine: Cluster | None = None  # on which EASY runs
+    truth: ev.Truth | None = None
+    certain: Cluster | None = None  # on which EASY runs as far as its past is certain
+    certain_truth: ev.Truth | None = None
 
 
 def new_age_guard(
@@ -98,12 +99,13 @@ def new_age_guard(
         np.array([code]),
         np.array([factor]),
         np.zeros(len(STATE), dtype=np.int64),
-        np.empty(min(count, processors), dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        *[None] * 7,
     )
     if code != CORRECTED_EASY:
-        return guard._replace(work=np.full(count, -1))
+        return guard._replace(
+            begun=np.empty(min(count, processors), dtype=np.int64),
+            last_pass=np.zeros(1, dtype=np.int64),
+            work=np.full(count, -1),
+        )
     runtime = np.ones(count, dtype=np.int64)
     requests = np.zeros((len(jobs), count), dtype=np.int64)
     machine, truth = _new_machine(requests, runtime, processors)

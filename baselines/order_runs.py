@@ -9,8 +9,8 @@ A variant is an order, or a mapping of options of `bfenv.baselines.easy_orders.e
         backfill_estimate="0.9 * prediction",
     )
 
-Orders, expressions and option values are data for compiled code. Nothing is compiled for a
-variant that it has not been compiled for before.
+Orders, expressions and numbers are data for compiled code, which variants with the same kinds of
+options share.
 """
 
 from collections.abc import Mapping, Sequence

@@ -84,8 +84,8 @@ PROGRAM = """
 import time
 import bfenv
 from bfenv.core import kernel
-from bfenv.parallel.sweep import warm_up
 {without}
+from bfenv.parallel.sweep import warm_up
 trace = bfenv.load_workload("lublin:jobs=20000,load=0.9")
 for name in {policies}:
     begin = time.process_time()

@@ -2,7 +2,8 @@
 
 Before each pass of `order_pass`, the values of the expressions (`bfenv.knowledge.expressions`) and
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
-Expressions and options are data: one compiled kernel serves all of them.
+Expressions and numbers are data. Code is compiled for each kind of guard, for either way of making
+passes, and for predictions, deadlines and trials.
 
 With at most one reservation, an order whose values change needs no sorted queue: `_selection_pass`
 makes the same pass from the best job and the jobs that fit. The next job is selected each time

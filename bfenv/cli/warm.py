@@ -2,20 +2,11 @@
 
 from bfenv.cli import show
 
-POLICIES = (
-    "fcfs",
-    "easy",
-    "conservative",
-    "los",
-    "easy-sjf",
-    "multiqueue",
-    "easy-saf-aged",
-    "agent:formula",
-)
+POLICIES = ("fcfs", "easy-sjf", "multiqueue", "easy-saf-guarded", "agent:formula")
 
 
 def warm() -> None:
-    """Compile the environment and the common policies now.
+    """Compile the environment, the common policies, and those that agents are compared with, now.
 
     This command is optional: until code is compiled, it runs as plain Python, and a background
     process compiles it. Compile before long jobs on a cluster, or before you measure speed. The
@@ -30,12 +21,14 @@ def warm() -> None:
 
     from bfenv.baselines.registry import find_competitor
     from bfenv.core.kernel import NOW, compiling
+    from bfenv.evaluation.agent_scores import CANDIDATES, REFERENCES
     from bfenv.parallel.sweep import warm_up
 
+    names = dict.fromkeys((*REFERENCES, *POLICIES, *CANDIDATES))
     with show.progress() as progress, compiling(NOW):
-        task = progress.add_task("compiling the environment", total=1 + len(POLICIES))
+        task = progress.add_task("compiling the environment", total=1 + len(names))
         gymnasium.make("Backfill-v0").reset(seed=0)
-        for name in POLICIES:
+        for name in names:
             progress.update(task, description=f"compiling {name}", advance=1)
             warm_up(find_competitor(name))
         progress.update(task, advance=1)

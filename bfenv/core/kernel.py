@@ -10,7 +10,7 @@ each to separate machine code with a wrapper for calls from Python. Here that is
 kernel that is called from Python, which takes five eighths of the time.
 
 numba passes a NamedTuple number by number, and the memory of a policy has up to a thousand. Kernels
-pass the memories of bfenv's policies as one value, which is compiled faster.
+pass a NamedTuple of bfenv that is called `Memory` as one value, which is compiled faster.
 
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
 count a negative one from the end, which takes a fifth of the time of conservative backfilling. With
@@ -21,7 +21,8 @@ replaces a private function of numba's; a numba without it runs the same kernels
 `python -m benchmarks kernel` measures what each of these brings.
 
 A field of a NamedTuple is None for what is off. What a kernel does under `if x.field is not None:`
-is then not compiled; the condition must stand in the `if` itself.
+is then not compiled. The condition must stand in the `if` itself, and x must be an argument of the
+kernel.
 """
 
 import inspect
@@ -55,6 +56,7 @@ from numba.np import arrayobj
 from bfenv.core.arguments import check_choice
 from bfenv.core.cache_folder import READ_ONLY, cache_root
 from bfenv.core.compile_process import CompileProcess, Request, find_kernel
+from bfenv.core.distributions import PACKAGES
 from bfenv.core.kernel_cache import KernelCache
 from bfenv.core.uncompiled import uncompiled
 
@@ -362,7 +364,7 @@ class SharedKernel(Kernel):
 
 
 class _PassedWhole:
-    """Lets kernels pass the memory of a policy of bfenv as one value.
+    """Lets kernels pass the memory of a policy of bfenv, a `Memory`, as one value.
 
     All other NamedTuples are passed number by number. Of these, the compiler drops what a shared
     kernel does not use, which saves 5 % of the time of EASY with expressions. And numba keeps
@@ -372,7 +374,8 @@ class _PassedWhole:
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind)  # type: ignore[call-arg]  # of numba's model beside it
         name, module = kind.instance_class.__name__, kind.instance_class.__module__
-        self._is_whole = name == "Memory" and module.startswith("bfenv")
+        package = module.partition(".")[0]
+        self._is_whole = name == "Memory" and package in ("bfenv", *PACKAGES.values())
 
     def get_argument_type(self) -> Any:
         """Return the type of the argument, or of the arguments."""

@@ -148,7 +148,8 @@ class TraceTables(NamedTuple):
 class EnvRules(NamedTuple):
     """Which jobs are in slots, which actions are legal, where time stops, and what is seen.
 
-    None is for what is off: no code is compiled for it.
+    None is for what is off: no code is compiled for it. One compiled step serves every idling rule,
+    so the column of the pass is -1 instead.
     """
 
     oldest_is_head: bool  # no start may delay the oldest waiting job

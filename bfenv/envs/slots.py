@@ -2,8 +2,8 @@
 
 If the queue is no longer than the window, all waiting jobs are in slots. Otherwise the oldest jobs
 and the first ones of some orders are. In either case the slots are in queue order, so the oldest
-waiting job is in slot 0. Legal are starts that delay no reservation, choices of a head, and the
-pass.
+waiting job is in slot 0. Starts that delay no reservation are legal, and under some conditions
+choices of a head, and the pass.
 """
 
 from typing import NamedTuple
@@ -149,8 +149,6 @@ def write_mask(state: BatchState, cluster: Cluster, jobs: Jobs, rules: EnvRules,
        beside the start of a head.
     4. While a start is legal and no head is named, any other waiting job may become the head.
 
-    The loop goes over all slots, empty or not: its end is then no surprise to the processor.
-
     Writes: mask, counters[LEGAL_STARTS].
     """
     mask, counters, line = state.mask[i], state.counters[i], waiting(cluster)
@@ -167,6 +165,7 @@ def write_mask(state: BatchState, cluster: Cluster, jobs: Jobs, rules: EnvRules,
         shadow_time, extra_nodes = FOREVER, 0
         if head >= 0:
             shadow_time, extra_nodes = shadow(cluster, jobs, head)
+        # Over all slots, empty or not: the end of the loop is then no surprise to the processor.
         for slot in range(window):
             beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
             fits = (size[slot] <= available) & (requested_start[slot] <= time)

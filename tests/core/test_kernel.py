@@ -2,12 +2,16 @@
 
 import ast
 import sys
+from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from llvmlite.ir import LiteralStructType
+from numba.core.datamodel import default_manager
 
-from bfenv.core.events import pop, push
+import bfenv
+from bfenv.core.events import new_cluster, pop, push
 from bfenv.core.kernel import Code, compiling, has_index_patch, kernel
 from tests.conftest import ROOT
 from tests.core.heaps import new_heap
@@ -173,6 +177,23 @@ def test_nowhere_to_write(own, tmp_path):
         assert result.stdout == "42\n"
         assert result.stderr.startswith("bfenv: compiled kernels are not kept: ")
         assert result.stderr.count("\n") == 1
+
+
+def test_passed_whole():
+    """A memory of bfenv is one argument of a kernel; any other NamedTuple is as many as its values.
+
+    numba keeps functions of other packages on disk, so they must be called as without bfenv.
+    """
+    trace = bfenv.make_trace([0], [1], [1], 1)
+    memory = bfenv.find_policy("easy-sjf").memory(trace.jobs, 1, np.random.default_rng(0))
+    foreign = NamedTuple("Memory", [("first", int), ("second", float)])(1, 2.0)
+    cluster = new_cluster(trace)[0]
+    whole, *others = (
+        default_manager.lookup(numba.typeof(value)).get_argument_type()
+        for value in (memory, foreign, cluster)
+    )
+    assert isinstance(whole, LiteralStructType)
+    assert all(isinstance(arguments, tuple) for arguments in others)
 
 
 OTHER_NUMBA = """

@@ -24,7 +24,9 @@ from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
-QUICK = {"fcfs", "easy", "los", "easy-saf-guarded"}  # to examine; the others are in `thorough`
+# The others are examined in `make thorough`.
+QUICK = {"fcfs", "easy", "easy-sjf", "easy-saf-guarded", "easy-speculative", "los", "conservative"}
+assert {policy.name for policy in POLICIES} >= QUICK
 SLOW = {"cons-rs", "multiqueue"}  # to examine uncompiled
 
 

@@ -105,7 +105,8 @@ def score_policies(
     named = dict.fromkeys(case.workload for case in cases)
     logs: list[NamedWorkload] = [(workload, {}) for workload in named]
     with closing(
-        run_tasks(run_case, tasks, competitors=policies[:1], workloads=logs, **workers)
+        # One policy may need other code than the next, so a few are compiled before the tasks.
+        run_tasks(run_case, tasks, competitors=distinct[:CHUNK], workloads=logs, **workers)
     ) as results:
         for i, outcomes in results:
             case, chunk = tasks[i]
