@@ -393,12 +393,12 @@ class _PassedWhole:
         return value if self._is_whole else model.from_argument(builder, value)
 
 
-@register_default(types.NamedTuple)
+@register_default(types.NamedTuple)  # type: ignore[attr-defined]  # numba makes some of its types late
 class _NamedTuplePassedWhole(_PassedWhole, models.TupleModel):
     """Of values of several types."""
 
 
-@register_default(types.NamedUniTuple)
+@register_default(types.NamedUniTuple)  # type: ignore[attr-defined]
 class _NamedUniTuplePassedWhole(_PassedWhole, models.UniTupleModel):
     """Of values of one type."""
 
