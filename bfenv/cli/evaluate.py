@@ -123,7 +123,7 @@ def evaluate(
       bfenv evaluate --policy easy --format csv
       bfenv evaluate -p conservative --metric median_guarantee_ratio --tau 60
       bfenv evaluate -w site.swf.gz -w lublin --split test -p easy-lxf --format latex
-      bfenv evaluate --workload lublin:jobs=2000 --shard 3/20 --format csv
+      bfenv evaluate --workload lublin:jobs=500 --shard 3/20 --format csv
       bfenv evaluate --policy easy --player "./my-scheduler"
       bfenv evaluate --agent random --agent easy --workload lublin:jobs=3000 --episodes 2
     """

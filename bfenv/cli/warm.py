@@ -6,12 +6,12 @@ POLICIES = ("fcfs", "easy-sjf", "multiqueue", "easy-saf-guarded", "agent:formula
 
 
 def warm() -> None:
-    """Compile the environment, the common policies, and those that agents are compared with, now.
+    """Compile the environment and the common policies now.
 
-    This command is optional: until code is compiled, it runs as plain Python, and a background
-    process compiles it. Compile before long jobs on a cluster, or before you measure speed. The
-    compiled code is in your user's cache folder, or in the folder of the environment variable
-    BFENV_CACHE.
+    These include the policies that agents are compared with. This command is optional: until code
+    is compiled, it runs as plain Python, and a background process compiles it. Compile before long
+    jobs on a cluster, or before you measure speed. The compiled code is in your user's cache
+    folder, or in the folder of the environment variable BFENV_CACHE.
 
     \b
     Examples:

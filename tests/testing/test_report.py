@@ -25,7 +25,7 @@ from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
 # The others are examined in `make thorough`.
-QUICK = {"fcfs", "easy", "easy-sjf", "easy-saf-guarded", "easy-speculative", "los", "conservative"}
+QUICK = {"fcfs", "easy", "easy-sjf", "easy-saf-guarded", "los", "conservative"}
 assert {policy.name for policy in POLICIES} >= QUICK
 SLOW = {"cons-rs", "multiqueue"}  # to examine uncompiled
 
