@@ -38,7 +38,7 @@ from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.core.cluster import Cluster, finished, now, running, started, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.knowledge.following import new_from
 from bfenv.knowledge.user_history import predict_runtime
 
@@ -185,7 +185,7 @@ def _note_outages(guard, cluster):
             state[LAST_OUTAGE] = max(state[LAST_OUTAGE], job + 1)
 
 
-@kernel
+@shared_kernel
 def _correct(guard, history, cluster, jobs):
     """Let EASY run as far as its past is certain, and continue on the other machine from there."""
     state, certain, truth = guard.state, guard.certain, guard.certain_truth
@@ -253,7 +253,7 @@ def _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest):
     return until
 
 
-@kernel
+@shared_kernel
 def _expected_wait(guard, history, cluster, jobs):
     """Return the longest wait (s) of EASY's waiting jobs, if no processor were ever idle."""
     machine = guard.machine

@@ -95,7 +95,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def shared_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile as `kernel` does, but let all callers share one copy of the code.
 
-    For a large function with many callers, whose compilation would take long with a copy for each.
+    For a large function with many callers, whose compilation would take long with a copy for each,
+    or one that is rarely called: without it, the code around it is faster.
     """
     return SharedKernel(function)
 
