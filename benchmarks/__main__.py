@@ -191,7 +191,7 @@ def learn(
 ) -> None:
     """Train learners on Backfill-v0, and score them on unseen episodes.
 
-    A training takes one to seven minutes of a core. Random actions and policies play the same
+    A training takes one to two minutes of a core. Random actions and policies play the same
     episodes. The recipe is `python -m bfenv.train_sb3`. Evolution is `bfenv train` with a third of
     its generations; it needs bfenv-lab. `python -m benchmarks curves FILE` draws the scores.
     """

@@ -69,7 +69,6 @@ kernel._Inlined._finalize_final_module = kernel.JITCodeLibrary._finalize_final_m
 """,
     "memories passed as one value": """
 kernel.register_default(kernel.types.NamedTuple)(kernel.models.TupleModel)
-kernel.register_default(kernel.types.NamedUniTuple)(kernel.models.UniTupleModel)
 """,
     "large kernels are optimized once": "kernel.LARGE = 1_000_000_000",
     "no reference counts": 'del kernel.OPTIONS["_nrt"]',

@@ -44,7 +44,7 @@ settings.register_profile("thorough", settings.get_profile("bfenv"))
 settings.load_profile("bfenv")
 COMPILED = os.environ["BFENV_COMPILE"] == "now"  # for tests that are larger then
 DRAWN = 3  # one of so many examples, without the profile "thorough"
-FEWEST = 5  # examples
+FEWEST = 10  # examples
 
 
 @st.composite

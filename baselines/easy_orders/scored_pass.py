@@ -50,6 +50,7 @@ class Memory(NamedTuple):
     uses_expression: np.ndarray  # (3,) bool: for the queue's order, the backfill's, the belief
     uses_history: np.ndarray  # (1,) bool: uses what is known of ended jobs
     counts: np.ndarray  # (3,) bool: which of `user_history.COUNTABLE` they use
+    # One of the two is None, so that only one kind of pass is compiled
     selects: bool | None  # True: passes are made by `_selection_pass`
     sorts: bool | None  # True: they are made by `order_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit

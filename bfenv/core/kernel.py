@@ -364,44 +364,35 @@ class SharedKernel(Kernel):
     written_out = False
 
 
-class _PassedWhole:
-    """Lets kernels pass the memory of a policy of bfenv, a `Memory`, as one value.
-
-    All other NamedTuples are passed number by number. Of these, the compiler drops what a shared
-    kernel does not use, which saves 5 % of the time of EASY with expressions. And numba keeps
-    compiled functions on disk, which programs without bfenv call, too.
-    """
-
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind)  # type: ignore[call-arg]  # of numba's model beside it
-        name, module = kind.instance_class.__name__, kind.instance_class.__module__
-        package = module.partition(".")[0]
-        self._is_whole = name == "Memory" and package in ("bfenv", *PACKAGES.values())
+class _PassedWhole(models.TupleModel):
+    """How kernels pass the memory of a policy: as one value."""
 
     def get_argument_type(self) -> Any:
-        """Return the type of the argument, or of the arguments."""
-        model: Any = super()
-        return model.get_value_type() if self._is_whole else model.get_argument_type()
+        """Return the type of the argument."""
+        return self.get_value_type()
 
     def as_argument(self, builder: Any, value: Any) -> Any:
         """Return what a call passes."""
-        model: Any = super()
-        return value if self._is_whole else model.as_argument(builder, value)
+        return value
 
     def from_argument(self, builder: Any, value: Any) -> Any:
         """Return the value of what is passed."""
-        model: Any = super()
-        return value if self._is_whole else model.from_argument(builder, value)
+        return value
 
 
-@register_default(types.NamedTuple)  # type: ignore[attr-defined]  # numba makes some of its types late
-class _NamedTuplePassedWhole(_PassedWhole, models.TupleModel):
-    """Of values of several types."""
+def _model_of_named_tuple(manager: Any, kind: Any) -> Any:
+    """Choose how kernels pass a NamedTuple, when numba first meets it.
+
+    Only what bfenv calls `Memory` is passed as one value. Of all others, the compiler drops the
+    numbers that a shared kernel does not use, which saves 5 % of the time of EASY with expressions.
+    And numba keeps compiled functions on disk that programs without bfenv call, too.
+    """
+    name, module = kind.instance_class.__name__, kind.instance_class.__module__
+    is_memory = name == "Memory" and module.partition(".")[0] in ("bfenv", *PACKAGES.values())
+    return (_PassedWhole if is_memory else models.TupleModel)(manager, kind)
 
 
-@register_default(types.NamedUniTuple)  # type: ignore[attr-defined]
-class _NamedUniTuplePassedWhole(_PassedWhole, models.UniTupleModel):
-    """Of values of one type."""
+register_default(types.NamedTuple)(_model_of_named_tuple)  # type: ignore[attr-defined]  # no hints
 
 
 def has_index_patch() -> bool:

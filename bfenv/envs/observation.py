@@ -111,17 +111,23 @@ def observe(
         head = head if head >= 0 else line[0]
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
-    if rules.user_column is not None:
-        history = history_of(state, tables, i)
-        _write_users(state, history, rules.user_column, cluster, jobs, i, buffers.queue[i])
-    if rules.priority_column is not None:
-        _write_priorities(state, rules.priority_column, cluster, jobs, i, buffers.queue[i])
-    if rules.start_column is not None:
-        _write_requested_starts(state, rules.start_column, cluster, jobs, i, buffers.queue[i])
     write_profile(cluster, jobs, buffers.profile[i])
 
-    row, waits, window = buffers.cluster[i], len(line), len(state.slots[i])
-    processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
+    time, waits, window = now(cluster), len(line), len(state.slots[i])
+    queue, slots = buffers.queue[i], state.slots[i, : min(window, waits)]
+    if rules.user_column is not None:
+        history = history_of(state, tables, i)
+        _write_users(history, rules.user_column, cluster, jobs, slots, queue)
+    if rules.priority_column is not None:
+        for slot in range(len(slots)):
+            priority = jobs.priority[slots[slot]]
+            queue[slot, rules.priority_column] = priority / (1.0 + abs(priority))
+    if rules.start_column is not None:
+        for slot in range(len(slots)):
+            ahead = max(jobs.requested_start[slots[slot]] - time, 0)
+            queue[slot, rules.start_column] = log_time(ahead)
+
+    row, processors, ends = buffers.cluster[i], cluster.state[PROCESSORS], expected_ends(cluster)
     second = (time + tables.time_of_day[state.counters[i, at.TRACE]]) % DAY
     row[f.CLUSTER_FREE] = free(cluster) / processors
     row[f.CLUSTER_QUEUE] = log_count(waits)
@@ -195,21 +201,19 @@ def _write_queue(
 
 @kernel
 def _write_users(
-    state: BatchState,
     history: h.UserHistory,
     first: int,
     cluster: Cluster,
     jobs: Jobs,
-    i: int,
+    slots: np.ndarray,
     queue: np.ndarray,
 ) -> None:
     """Write the columns of USERS from `first` on, scaled as `features.USERS` says.
 
     Writes: queue, user_jobs.
     """
-    slots = state.slots[i]
     count_jobs(history, cluster, jobs, h.COUNTS_OF_USERS)
-    for slot in range(min(len(slots), len(waiting(cluster)))):
+    for slot in range(len(slots)):
         for k in range(len(f.USER_QUANTITIES)):
             kind = f.USER_QUANTITIES[k]
             value = quantity(history, cluster, jobs, slots[slot], kind)
@@ -220,28 +224,6 @@ def _write_users(
             elif kind != h.ACCURACY:
                 value = log_time(value)
             queue[slot, first + k] = value
-
-
-@kernel
-def _write_priorities(
-    state: BatchState, column: int, cluster: Cluster, jobs: Jobs, i: int, queue: np.ndarray
-) -> None:
-    """Write the column of PRIORITY. Writes: queue."""
-    slots = state.slots[i]
-    for slot in range(min(len(slots), len(waiting(cluster)))):
-        priority = jobs.priority[slots[slot]]
-        queue[slot, column] = priority / (1.0 + abs(priority))
-
-
-@kernel
-def _write_requested_starts(
-    state: BatchState, column: int, cluster: Cluster, jobs: Jobs, i: int, queue: np.ndarray
-) -> None:
-    """Write the column of REQUESTED_START. Writes: queue."""
-    slots = state.slots[i]
-    for slot in range(min(len(slots), len(waiting(cluster)))):
-        ahead = jobs.requested_start[slots[slot]] - now(cluster)
-        queue[slot, column] = log_time(max(ahead, 0))
 
 
 @kernel

@@ -23,9 +23,9 @@ from bfenv.workloads.load import load_workload
 
 BEST_ORDER = "easy-saf-aged"  # the best order of jobs that is known for the default workload
 REFERENCES = (REFERENCE, "conservative", "easy-random", "los", BEST_ORDER)  # the papers' and it
-# Policies that the best policy without starving is chosen from, beside REFERENCES. They run the
-# same compiled code. The guard of easy-saf-guarded takes three to seven times as long, and on most
-# logs it starves a job in some episode.
+# Policies that the best policy without starving is chosen from, beside REFERENCES. They share most
+# of their compiled code. The guard of easy-saf-guarded takes three to seven times as long, and on
+# most logs it starves a job in some episode.
 CANDIDATES = (
     "los-max-slowdown",
     "easy-sjbf",

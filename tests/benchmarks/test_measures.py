@@ -45,20 +45,20 @@ def test_scaling(monkeypatch):
     """Jobs double up to the largest number; queues and machines grow."""
     monkeypatch.setattr(engine, "AT_ONCE", (50, 100))
     monkeypatch.setattr(engine, "BURSTS", (400, 1_600))
-    monkeypatch.setattr(engine, "PLANNING", ("easy",))
-    monkeypatch.setattr(engine, "ENGINE", ("fcfs", "easy"))
+    monkeypatch.setattr(engine, "PLANNING", ("easy", "conservative"))
     found = {}
     for row in engine.measure_scaling(1, 20_000):
         found.setdefault((row["group"], row["subject"]), []).append((row["what"], row["jobs"]))
     assert [jobs for _, jobs in found["jobs", "easy"]] == [10_000, 20_000]
-    for policy in ("fcfs", "easy"):
+    for policy in ENGINE:
         waiting = [float(what.split()[0].replace(",", "")) for what, _ in found["queue", policy]]
         assert waiting == sorted(waiting) and len(set(waiting)) == 4
         sizes = [what.split()[-2] for what, _ in found["machine", policy]]
         assert sizes == ["64", "256", "1,024", "4,096"]
-    assert [jobs for _, jobs in found["at once", "easy"]] == [50, 100]
-    first, last = (int(what.split()[1]) for what, _ in found["standing queue", "easy"])
-    assert first < last
+    for policy in ("easy", "conservative"):
+        assert [jobs for _, jobs in found["at once", policy]] == [50, 100]
+        first, last = (int(what.split()[1]) for what, _ in found["standing queue", policy])
+        assert first < last
 
 
 def test_long_runs(monkeypatch):

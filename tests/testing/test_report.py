@@ -24,10 +24,13 @@ from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
-# The others are examined in `make thorough`.
-QUICK = {"fcfs", "easy", "easy-sjf", "easy-saf-guarded", "los", "conservative"}
-assert {policy.name for policy in POLICIES} >= QUICK
-SLOW = {"cons-rs", "multiqueue"}  # to examine uncompiled
+FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
+SLOW = {"cons-rs", "multiqueue"}  # to compile or to examine; their contract is tested elsewhere
+
+
+def is_first(policy):
+    """Whether a policy stands for all of its module."""
+    return policy is FIRST[policy.decide.__module__]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -46,7 +49,7 @@ def engine():
             id=policy.name,
             marks=[
                 *([pytest.mark.compiled] if policy.name in SLOW else []),
-                *([pytest.mark.thorough] if policy.name not in QUICK else []),
+                *([pytest.mark.thorough] if policy.name in SLOW or not is_first(policy) else []),
             ],
         )
         for policy in POLICIES

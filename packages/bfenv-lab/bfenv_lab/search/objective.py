@@ -104,9 +104,9 @@ def score_policies(
     outcome_at: dict[tuple[str, Case], Outcome] = {}
     named = dict.fromkeys(case.workload for case in cases)
     logs: list[NamedWorkload] = [(workload, {}) for workload in named]
+    first = distinct[:CHUNK]  # compiled before the tasks: policies may need different code
     with closing(
-        # One policy may need other code than the next, so a few are compiled before the tasks.
-        run_tasks(run_case, tasks, competitors=distinct[:CHUNK], workloads=logs, **workers)
+        run_tasks(run_case, tasks, competitors=first, workloads=logs, **workers)
     ) as results:
         for i, outcomes in results:
             case, chunk = tasks[i]
