@@ -58,7 +58,7 @@ def make_model(args: Args) -> MaskablePPO:
     Raises UnknownNameError if there is no such policy.
     """
     if args.policy not in POLICIES:
-        raise UnknownNameError("policy", args.policy, POLICIES)
+        raise UnknownNameError("policy network", args.policy, POLICIES)
     torch.set_num_threads(args.threads)
     workload: dict[str, Any] = {"workload": args.workload} if args.workload else {}
     envs = BackfillVecEnv(args.num_envs, window=args.window, reward=args.reward, **workload)

@@ -31,8 +31,10 @@ def test_too_few(word, capsys):
 
 def test_unknown_policy():
     """A policy that does not exist is an error that names it."""
-    with pytest.raises(BfenvError, match="unknown policy 'rankr'; did you mean ranker"):
+    with pytest.raises(BfenvError, match="unknown policy network 'rankr'; did you mean ranker"):
         train(Args(policy="rankr"))
+    with pytest.raises(BfenvError, match="'mlp'; known: MultiInputPolicy, ranker, scorer$"):
+        train(Args(policy="mlp"))
 
 
 @pytest.mark.parametrize("policy", ["ranker", "MultiInputPolicy"])
