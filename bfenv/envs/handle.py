@@ -8,7 +8,7 @@ import bfenv.core.cluster as c
 import bfenv.envs.batch_state as at
 from bfenv.core.cluster import Cluster, free, now, retract, started, waiting
 from bfenv.core.errors import PolicyError
-from bfenv.core.illegal_start import find_illegal_start
+from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
@@ -92,7 +92,9 @@ class EnvHandle:
 
     @property
     def head(self) -> int:
-        """The oldest waiting job; -1 for none."""
+        """The job that was named as the head in this pass, else the oldest; -1 if none waits."""
+        if (named := self._counter(at.HEAD)) >= 0:
+            return named
         line = waiting(self.cluster)
         return int(line[0]) if len(line) else -1
 
@@ -146,10 +148,7 @@ class EnvHandle:
             planned: list[int] = started(cluster).tolist()
             return planned
         except ValueError as error:
-            illegal_start = find_illegal_start(cluster, jobs)
-            if illegal_start is None:  # a fault of the policy's own code
-                raise
-            raise illegal_start from error
+            raise_illegal_start(error, cluster, jobs, "")
         finally:
             wake = cluster.state[c.WAKE]
             retract(cluster, jobs)

@@ -28,6 +28,18 @@ def test_first_rows():
     assert [row.slot for row in take_snapshot(env, 6).rows] == [0, 1, 2, 10, 11, 12]
 
 
+def test_named_head():
+    """The head is the job that the agent has named in this pass, and the oldest before."""
+    trace = bfenv.make_trace([0, 1, 1, 1], [3, 4, 2, 1], [9] * 4, 4)
+    env = whole(trace, window=4, reservations="chosen")
+    env.reset()
+    env.step(0)
+    before = take_snapshot(env, 4).head
+    env.step(1)  # job 2 does not fit beside job 0
+    after = take_snapshot(env, 4).head
+    assert (before.job, after.job) == (1, 2)
+
+
 @pytest.mark.parametrize(
     "seconds, shown",
     [(0, "0s"), (59, "59s"), (60, "1m"), (270, "4m 30s"), (64_800, "18h"), (273_600, "3d 04h")],
