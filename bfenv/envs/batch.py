@@ -134,19 +134,12 @@ class EnvBatch:
         if seed is not None or self.generators[i] is None:
             self.generators[i], self.seeds[i] = np_random(seed)
 
-    def open_episode(
-        self, i: int, buffers: at.StepBuffers, options: Mapping[str, Any] | None = None
-    ) -> None:
-        """Open an episode in environment i, and write what it shows into its row of the buffers.
-
-        Raises BfenvError as `open_episodes`.
-        """
-        self.open_episodes({i: options}, buffers)
-
     def open_episodes(
         self, options: Mapping[int, Mapping[str, Any] | None], buffers: at.StepBuffers
     ) -> None:
-        """Open an episode in each environment that has options, as `open_episode` does in one.
+        """Open an episode in some environments, and write what they show into the buffers.
+
+        `options` has those of `reset` by environment; None for none.
 
         Raises BfenvError as `EpisodeSource.sample`. Then no episode has been opened, but the
         generators may have been drawn from.

@@ -62,18 +62,18 @@ SUMS = (
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
-    LAST_NOW,  # the totals at the last decision, and at the one before
-    LAST_WAIT,
-    LAST_SLOWDOWN,
-    LAST_LONGEST,
-    LAST_SUBMITTED,
-    LAST_OVERDUE,
-    BEFORE_NOW,
+    BEFORE_NOW,  # the totals at the last decision but one, and at the last, as in StepTotals
+    BEFORE_SUBMITTED,
     BEFORE_WAIT,
     BEFORE_SLOWDOWN,
     BEFORE_LONGEST,
-    BEFORE_SUBMITTED,
     BEFORE_OVERDUE,
+    LAST_NOW,
+    LAST_SUBMITTED,
+    LAST_WAIT,
+    LAST_SLOWDOWN,
+    LAST_LONGEST,
+    LAST_OVERDUE,
     REFERENCE_SLOWDOWN,  # sum of bounded slowdowns under EASY, see ReferenceTotals
     REFERENCE_WAIT,  # seconds: longest wait under EASY
 ) = range(19)
@@ -89,7 +89,7 @@ class BatchState(NamedTuple):
     | field | shape | type | holds | written by |
     |---|---|---|---|---|
     | cluster_state | (N, STATE) | int64 | `Cluster.state` | `start`, `advance` |
-    | known | (N, 6, n + 1) | int64 | `Truth.known`: requests submitted so far | `advance` |
+    | known | (N, 7, n + 1) | int64 | `Truth.known`: requests submitted so far | `advance` |
     | per_job | (N, JOB_ROWS, n) | int64 | columns of Cluster by job | `start`, `advance` |
     | per_run | (N, RUN_ROWS, m) | int64 | columns of Cluster by running job | `start`, `advance` |
     | heap | (N, HEAP_ROWS, h) | int64 | events to come: the true ends | `start`, `advance` |
@@ -136,8 +136,8 @@ class BatchState(NamedTuple):
 class TraceTables(NamedTuple):
     """K traces, the shorter ones padded with zeros that no episode reaches."""
 
-    requests: np.ndarray  # (K, 6, n) int64, see Trace.requests
-    seen: np.ndarray  # (N, 6, n + 1) int64: a read-only view of BatchState.known, for `jobs_of`
+    requests: np.ndarray  # (K, 7, n) int64, see Trace.requests
+    seen: np.ndarray  # (N, 7, n + 1) int64: a read-only view of BatchState.known, for `jobs_of`
     runtime: np.ndarray  # (K, n) int64 seconds
     processors: np.ndarray  # (K,) int64
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
@@ -193,8 +193,6 @@ class StepTotals(NamedTuple):
     unstarted: Value  # jobs of the episode
     steps: Value  # actions in the episode
     illegal_actions: Value  # among them
-    last_illegal: Value  # 1 if the last action was illegal
-    forced_starts: Value
     outside: Value  # actions at which jobs waited outside the window
 
 
@@ -245,7 +243,7 @@ def with_state(tables: TraceTables, state: BatchState) -> TraceTables:
 def new_state(
     traces: Sequence[Trace], groups: int, environments: int, window: int, rules: EnvRules
 ) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 112 bytes a job in each.
+    """Allocate the environments, each for any of the traces; mostly 120 bytes a job in each.
 
     An order of the window needs 8 bytes a job more.
     """

@@ -73,7 +73,7 @@ def step(state: Any, tables: Any, rules: Any, first: int, actions: Any, buffers:
         observe(batch_state, batch_tables, batch_rules, cluster, jobs, i, outputs)
         write_totals(batch_state, batch_rules, cluster, jobs, i, outputs)
         if opened:  # the first reward covers all that came before
-            for column in range(at.LAST_WAIT, at.BEFORE_NOW):
+            for column in range(at.LAST_NOW + 1, at.LAST_OVERDUE + 1):
                 batch_state.sums[i, column] = 0.0
 
 
@@ -118,12 +118,8 @@ def _act(
     counters[at.LAST_ILLEGAL] = illegal
     counters[at.ILLEGAL] += illegal
     counters[at.OUTSIDE] += len(waiting(cluster)) > window
-    sums[at.BEFORE_NOW] = sums[at.LAST_NOW]
-    sums[at.BEFORE_WAIT] = sums[at.LAST_WAIT]
-    sums[at.BEFORE_SLOWDOWN] = sums[at.LAST_SLOWDOWN]
-    sums[at.BEFORE_LONGEST] = sums[at.LAST_LONGEST]
-    sums[at.BEFORE_SUBMITTED] = sums[at.LAST_SUBMITTED]
-    sums[at.BEFORE_OVERDUE] = sums[at.LAST_OVERDUE]
+    for column in range(at.LAST_NOW, at.LAST_OVERDUE + 1):
+        sums[column - at.LAST_NOW + at.BEFORE_NOW] = sums[column]
     if illegal or action == window:
         counters[at.LEGAL_STARTS] = 0
         return
@@ -261,33 +257,19 @@ def write_totals(
         slowdown = sums[at.BOUNDED_SLOWDOWN]
     submitted = min(cluster.state[NEXT_JOB], counters[at.LAST]) - counters[at.FIRST]
     sums[at.LAST_NOW] = now(cluster)
+    sums[at.LAST_SUBMITTED] = submitted
     sums[at.LAST_WAIT] = wait
     sums[at.LAST_SLOWDOWN] = slowdown
     sums[at.LAST_LONGEST] = longest
-    sums[at.LAST_SUBMITTED] = submitted
     sums[at.LAST_OVERDUE] = overdue
-    totals = at.StepTotals(
-        before_now=sums[at.BEFORE_NOW],
-        before_submitted=sums[at.BEFORE_SUBMITTED],
-        before_wait=sums[at.BEFORE_WAIT],
-        before_slowdown=sums[at.BEFORE_SLOWDOWN],
-        before_longest=sums[at.BEFORE_LONGEST],
-        before_overdue=sums[at.BEFORE_OVERDUE],
-        now=float(now(cluster)),
-        submitted=float(submitted),
-        wait=wait,
-        slowdown=slowdown,
-        longest=float(longest),
-        overdue=overdue,
-        unstarted=float(counters[at.UNSTARTED]),
-        steps=float(counters[at.STEPS]),
-        illegal_actions=float(counters[at.ILLEGAL]),
-        last_illegal=float(counters[at.LAST_ILLEGAL]),
-        forced_starts=float(counters[at.FORCED]),
-        outside=float(counters[at.OUTSIDE]),
-    )
-    for column in range(len(totals)):
-        buffers.totals[column, i] = totals[column]
+    counts = counters[at.UNSTARTED], counters[at.STEPS], counters[at.ILLEGAL], counters[at.OUTSIDE]
+    row = 0
+    for column in range(at.BEFORE_NOW, at.LAST_OVERDUE + 1):
+        buffers.totals[row, i] = sums[column]
+        row += 1
+    for count in counts:
+        buffers.totals[row, i] = count
+        row += 1
     buffers.illegal[i] = counters[at.LAST_ILLEGAL]
     duration = int(now(cluster) - sums[at.BEFORE_NOW]) if counters[at.STEPS] > 0 else 0  # s
     infos = now(cluster), duration, counters[at.ILLEGAL], counters[at.FORCED]

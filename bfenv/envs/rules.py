@@ -47,5 +47,5 @@ def find_rules(
         user_column=columns.get("user_runtime"),
         priority_column=columns.get("priority"),
         start_column=columns.get("start_in"),
-        pass_column=len(CLUSTER) if len(find_cluster_features(settings)) > len(CLUSTER) else -1,
+        pass_column=len(CLUSTER) if settings["idle"] != "never" else -1,
     )

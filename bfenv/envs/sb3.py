@@ -81,7 +81,7 @@ class BackfillVecEnv(VecEnv):
         for i in dones.nonzero()[0].tolist():
             infos[i] |= self.batch.info(i, buffers)
             infos[i]["terminal_observation"] = self.batch.observation(buffers, i)
-            self.batch.open_episode(i, buffers)
+            self.batch.open_episodes({i: None}, buffers)
             self.reset_infos[i] = self.batch.info(i, buffers)
         return self.batch.observations(buffers), rewards, dones, infos
 

@@ -173,8 +173,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if self._over and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ResetNeeded("an episode is over: reset it, or choose another autoreset_mode")
         buffers = self._buffers = self.batch.step(actions)
-        for i in self._over:  # their actions are ignored
-            self.batch.open_episode(i, buffers)
+        if self._over:  # their actions are ignored
+            self.batch.open_episodes(dict.fromkeys(self._over), buffers)
         rewards = self.batch.rewards(buffers, self._over)
         terminated, truncated = self.batch.endings(self.batch.totals)
         if self._over:
@@ -192,8 +192,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             present = np.zeros(self.num_envs, dtype=np.bool_)
             present[over] = True
             more = _spread(last, over, present)
-            for i in over:
-                self.batch.open_episode(i, buffers)
+            self.batch.open_episodes(dict.fromkeys(over), buffers)
         elif over:
             metrics = [NO_METRICS] * self.num_envs
             for i, info in zip(over, finals, strict=True):

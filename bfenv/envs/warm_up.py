@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import StarvationError
-from bfenv.core.events import Truth, advance, new_cluster, reset
+from bfenv.core.events import Truth, new_cluster, reset
 from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, Jobs, Trace
+from bfenv.core.passes import run_here
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
@@ -47,7 +48,7 @@ def warm_up(
     # EASY ignores requested starts; the placeholder tells whether there are any
     if truth.known[REQUESTED_START, -1]:
         policy = find_policy(REQUESTED_START_POLICY)
-        _run(policy, cluster, jobs, truth, new_memory(policy, jobs, trace.processors, 0))
+        run_here(policy, cluster, jobs, truth, new_memory(policy, jobs, trace.processors, 0))
     else:
         run_easy(cluster, jobs, truth, ())
     cluster.state[LAST_JOB] = window.end
@@ -93,15 +94,15 @@ class Reference:
         EASY has nothing to remember, so it runs on the machine that is given.
         """
         if window not in self._totals:
-            trace, own = self._source.traces[window.k], slice(window.first, window.last)
+            trace, in_window = self._source.traces[window.k], slice(window.first, window.last)
             if trace.jobs.requested_start.any():
                 start = start_times(find_policy(REQUESTED_START_POLICY), trace, window)
             else:
                 warm_up(cluster, jobs, truth, trace, window, run_easy)
                 run = partial(run_easy, cluster, jobs, truth, ())
                 start = run_to_starts(run, cluster, trace, window)
-            wait = start - trace.jobs.submit[own]
-            slowdown = bounded_slowdown(wait, trace.runtime[own], self._tau)
+            wait = start - trace.jobs.submit[in_window]
+            slowdown = bounded_slowdown(wait, trace.runtime[in_window], self._tau)
             self._totals[window] = ReferenceTotals(float(slowdown.sum()), float(wait.max()))
         return self._totals[window]
 
@@ -116,9 +117,9 @@ def run_to_starts(
     * `run`: the policy's event loop, which ends at the horizon and goes on when called again.
     * `cluster`: the warm machine.
     """
-    own = slice(window.first, window.last)
+    in_window = slice(window.first, window.last)
     start, trial_start, trial_end, end = (
-        column[own]
+        column[in_window]
         for column in (cluster.start, cluster.trial_start, cluster.trial_end, cluster.end)
     )
     last_submit = int(trace.jobs.submit[window.last - 1])
@@ -144,7 +145,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     memory = new_memory(policy, jobs, trace.processors, seed)
     try:
-        run = partial(_run, policy, cluster, jobs, truth, memory)
+        run = partial(run_here, policy, cluster, jobs, truth, memory)
         start = run_to_starts(run, cluster, trace, window)
     except ValueError as error:
         raise_illegal_start(error, cluster, jobs, policy.name)
@@ -152,11 +153,3 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow, seed: int =
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
     return start
-
-
-def _run(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
-    if policy.run is not None:
-        policy.run(cluster, jobs, truth, memory)
-        return
-    while advance(cluster, jobs, truth):
-        policy.decide(cluster, jobs, memory)
