@@ -33,9 +33,9 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.competitor import Competitor, PolicyCompetitor
 from bfenv.core.distributions import load_offer, offers
 from bfenv.core.errors import PolicyError, UnknownNameError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Trace, check_trace
 from bfenv.core.names import import_object, naming_advice, parse_name, read_value
-from bfenv.core.partitions import is_partitioned, per_partition
+from bfenv.core.partitions import per_partition, runs_by_partition
 from bfenv.core.policy import Policy, Watch, check_plans_for, make_policy, place_of
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import shown, suggest
@@ -251,16 +251,12 @@ def _find(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy | Co
     name, options = parse_name(policy, PolicyError)
     if options or policy.rstrip().endswith(")"):
         return _from_family(policy, name, options)
-    prefix, colon, argument = name.partition(":")
-    if colon and prefix in offers(GROUP):
-        target = _installed(prefix)(argument)
-        if isinstance(target, Policy | Competitor):
-            return target
-    else:
-        target = import_object(name, PolicyError) if colon else _named(name)
+    target = _target(name)
+    prefix, colon, _ = name.partition(":")
+    is_imported = bool(colon) and prefix not in offers(GROUP)
     if isinstance(target, Policy | Competitor):
-        return _renamed(target, name) if colon else target
-    if colon and prefix not in offers(GROUP):
+        return _renamed(target, name) if is_imported else target
+    if is_imported:
         return make_policy(target, name=name)
     parameters = inspect.signature(target).parameters
     if all(parameter.default is not parameter.empty for parameter in parameters.values()):
@@ -276,6 +272,20 @@ def _renamed(competitor: Policy | Competitor, name: str) -> Policy | Competitor:
     renamed = copy.copy(competitor)
     object.__setattr__(renamed, "name", name)  # it may be frozen
     return renamed
+
+
+def _target(name: str) -> Any:
+    """Return what a name without options stands for: a competitor, or what makes one.
+
+    The name is that of a family or of an installed policy, or "module:object", or an installed
+    prefix and its argument, such as "agent:formula".
+    """
+    prefix, colon, argument = name.partition(":")
+    if not colon:
+        return _named(name)
+    if prefix in offers(GROUP):
+        return _installed(prefix)(argument)
+    return import_object(name, PolicyError)
 
 
 def _named(name: str) -> Any:
@@ -295,13 +305,10 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     if name not in {**FAMILIES, **offers(GROUP)} and _listed(name) is not None:
         names = ", ".join([*FAMILIES, *offers(GROUP)])
         raise PolicyError(f"{name} has no options; the names with options are {names}")
-    prefix, colon, argument = name.partition(":")
-    if colon and prefix in offers(GROUP):
-        family = _installed(prefix)(argument)
-        if isinstance(family, Policy | Competitor):
-            raise PolicyError(f"{name} has no options")
-    else:
-        family = import_object(name, PolicyError) if colon else _named(name)
+    family = _target(name)
+    prefix, colon, _ = name.partition(":")
+    if colon and prefix in offers(GROUP) and isinstance(family, Policy | Competitor):
+        raise PolicyError(f"{name} has no options")
     if not callable(family) or isinstance(family, Policy | Competitor):
         raise PolicyError(f"{name} does not make policies from options: it is {_kind(family)}")
     parameters = inspect.signature(family).parameters
@@ -378,15 +385,15 @@ def simulate(
     if isinstance(entrant, Policy):
         return simulator.simulate(trace, entrant, seed, event_order=event_order, watch=watch)
     competitor: Competitor = entrant
-    simulator.check_trace(trace)
+    check_trace(trace)
     check_plans_for(competitor, trace)
     if event_order != "standard":
         raise PolicyError(f"{competitor.name} has no event order {event_order!r}")
     seed = check_integer("seed", seed, 0)
-    if competitor.partitions is None and is_partitioned(trace):
+    if runs_by_partition(competitor.partitions, trace):
 
-        def of_part(part: Trace, watch: Watch) -> Schedule:
+        def run(part: Trace, watch: Watch) -> Schedule:
             return competitor.run(part, seed, watch)
 
-        return per_partition(trace, competitor.name, of_part, watch)
+        return per_partition(trace, competitor.name, run, watch)
     return competitor.run(trace, seed, watch)

@@ -200,24 +200,41 @@ class Trace:
         begin, stop, step = window.indices(len(self))
         if step != 1 or begin >= stop:
             raise WorkloadError(f"{self.name}: no jobs in [{begin}:{stop}:{step}]")
-        jobs = Jobs(*(values[begin:stop] for values in self.jobs))
-        origin = int(jobs.submit[0])
-        return replace(
-            self,
-            jobs=jobs._replace(
+        jobs = self.jobs
+        origin = int(jobs.submit[begin])
+        return self.select(
+            slice(begin, stop),
+            jobs._replace(
                 submit=jobs.submit - origin,
                 requested_start=np.maximum(jobs.requested_start - origin, 0),
             ),
-            runtime=self.runtime[begin:stop],
             name=f"{self.name}[{begin}:{stop}]",
             time_of_day=(self.time_of_day + origin) % DAY,
-            records=None if self.records is None else self.records[begin:stop],
             outages=tuple(
                 Outage(max(outage.begin - origin, 0), outage.end - origin, outage.processors)
                 for outage in self.outages
                 if outage.end > origin
             ),
         )
+
+    def select(self, which: slice | np.ndarray, jobs: Jobs | None = None, **fields: Any) -> "Trace":
+        """Return the trace of some of its jobs, in some order; time 0 stays.
+
+        Args:
+            which: Numbers of the jobs, (k,) int64 or (n,) bool, or a slice.
+            jobs: What all n jobs request, if that changes.
+            **fields: Other fields of the trace that change.
+
+        Raises:
+            WorkloadError: If the new trace is none, as of `Trace`.
+        """
+        columns = self.jobs if jobs is None else jobs
+        parts = {
+            "jobs": Jobs(*(column[which] for column in columns)),
+            "runtime": self.runtime[which],
+            "records": None if self.records is None else self.records[which],
+        }
+        return replace(self, **(parts | fields))
 
     @property
     def offered_load(self) -> float:
@@ -232,6 +249,11 @@ class Trace:
         return self.records is not None and bool((self.records[:, PRECEDING] > 0).any())
 
     @property
+    def content_hash(self) -> str:
+        """The hash with the name of its algorithm, as rows and cards have it."""
+        return f"sha256:{self.hash}"
+
+    @property
     def hash(self) -> str:
         """SHA-256 of the machine, the requests and the runtimes: equal content, equal hash."""
         digest = hashlib.sha256(f"{self.processors} {self.time_of_day} {len(self)}".encode())
@@ -240,7 +262,7 @@ class Trace:
             digest.update(np.ascontiguousarray(values, dtype="<i8").tobytes())
         if self.outages:
             digest.update(np.array(self.outages, dtype="<i8").tobytes())
-        if self.records is not None and (self.records[:, PRECEDING] > 0).any():
+        if self.records is not None and self.has_dependencies:
             for column in (JOB, PRECEDING, THINK):
                 digest.update(self.records[:, column].astype("<i8").tobytes())
         for line in self.header:
@@ -248,6 +270,17 @@ class Trace:
                 digest.update(line.encode())
                 digest.update(self.records[:, PARTITION].astype("<i8").tobytes())
         return digest.hexdigest()
+
+
+def check_trace(trace: object) -> None:
+    """Check that a caller has passed a Trace.
+
+    Raises WorkloadError if it is anything else; for a text, the message says how to load it.
+    """
+    if not isinstance(trace, Trace):
+        hint = f"; use load_workload({trace!r:.60})" if isinstance(trace, str) else ""
+        value = f"{trace!r:.60}" if isinstance(trace, str) else type(trace).__name__
+        raise WorkloadError(f"expected a Trace, got {value}{hint}")
 
 
 def check_no_outages(trace: Trace) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 
 from bfenv.core.errors import IllegalStartError, PolicyError, StarvationError, WorkloadError
 from bfenv.core.jobs import PARTITION, SIZES_LABEL, Outage, Trace
+from bfenv.core.policy import Watch
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import listed
 
@@ -114,6 +115,15 @@ def is_partitioned(trace: Trace) -> bool:
     return small or len(machines) > 1 or bool(shared)
 
 
+def runs_by_partition(partitions: Callable[[Trace], str] | None, trace: Trace) -> bool:
+    """Tell whether a competitor runs on each partition of a trace by itself, as it knows none.
+
+    `partitions` is that of `Policy` and of `Competitor`.
+    """
+    # Lines of the header name partitions.
+    return bool(trace.header) and partitions is None and is_partitioned(trace)
+
+
 def with_partitions(trace: Trace, text: str) -> Trace:
     """Return the trace with the sizes of its partitions; see `read_partitions` for the text.
 
@@ -178,23 +188,21 @@ def traces_of_machines(trace: Trace) -> list[tuple[np.ndarray, Trace]]:
     place = machine_of_jobs(trace, partitions)
     header = tuple(line for line in trace.header if SIZES.fullmatch(line) is None)
     sizes = np.array([machine.processors for machine in partitions.machines])
+    shares = [_shares(outage, trace.processors, sizes) for outage in trace.outages]
     parts = []
     for i, machine in enumerate(partitions.machines):
         jobs = np.flatnonzero(place == i)
         if not len(jobs):
             continue
-        part = replace(
-            trace,
-            jobs=type(trace.jobs)(*(column[jobs] for column in trace.jobs)),
-            runtime=trace.runtime[jobs],
-            records=None if trace.records is None else trace.records[jobs],
+        part = trace.select(
+            jobs,
             processors=machine.processors,
             name=f"{trace.name}:{machine.name}",
             header=header,
             outages=tuple(
-                outage._replace(processors=share)
-                for outage in trace.outages
-                if (share := int(_shares(outage, trace.processors, sizes)[i]))
+                outage._replace(processors=int(of_machines[i]))
+                for outage, of_machines in zip(trace.outages, shares, strict=True)
+                if of_machines[i]
             ),
         )
         parts.append((jobs, part))
@@ -228,15 +236,15 @@ def check_apart(trace: Trace, policy: str) -> None:
 def per_partition(
     trace: Trace,
     policy: str,
-    simulate: Callable[[Trace, Callable[[Callable[[], float]], None]], Schedule],
-    watch: Callable[[Callable[[], float]], None],
+    run: Callable[[Trace, Watch], Schedule],
+    watch: Watch,
 ) -> Schedule:
     """Run a policy on each partition as a machine of its own, and return one schedule.
 
     Args:
         trace: With partitions.
         policy: The name of the policy, for messages.
-        simulate: Returns the policy's schedule of a part; it is given the part and a `watch`.
+        run: Returns the policy's schedule of a part; it takes the part and a `watch`.
         watch: Called with a function that returns which share of all jobs has started.
 
     Raises:
@@ -256,7 +264,7 @@ def per_partition(
             watch(lambda: (done + size * share()) / count)
 
         try:
-            schedule = simulate(part, watch_part)
+            schedule = run(part, watch_part)
         except IllegalStartError as error:
             number = int(jobs[error.job]) if 0 <= error.job < len(jobs) else error.job
             raise IllegalStartError(number, error.time, error.reason, error.policy) from error

@@ -10,12 +10,11 @@ import numpy as np
 
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import around_outages
-from bfenv.core.errors import StarvationError, WorkloadError
-from bfenv.core.events import new_cluster
+from bfenv.core.errors import StarvationError
 from bfenv.core.illegal_start import raise_illegal_start
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Trace, check_trace
 from bfenv.core.outages import new_machine
-from bfenv.core.partitions import is_partitioned, per_partition
+from bfenv.core.partitions import per_partition, runs_by_partition
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, Watch, check_plans_for, new_memory
 from bfenv.core.schedule import Schedule
@@ -39,17 +38,15 @@ def simulate(
     """
     check_trace(trace)
     check_plans_for(policy, trace)
-    # Lines of the header name partitions, and records the jobs that wait for others.
-    if trace.header and policy.partitions is None and is_partitioned(trace):
+    if runs_by_partition(policy.partitions, trace):
 
-        def of_part(part: Trace, watch: Watch) -> Schedule:
+        def run(part: Trace, watch: Watch) -> Schedule:
             return simulate(part, policy, seed, event_order=event_order, watch=watch)
 
-        return per_partition(trace, policy.name, of_part, watch)
+        return per_partition(trace, policy.name, run, watch)
     if trace.outages or trace.records is not None:
         policy = around_outages(policy, trace, event_order)
-    make = new_machine if trace.outages else new_cluster
-    cluster, jobs, truth = make(trace, event_order=event_order)
+    cluster, jobs, truth = new_machine(trace, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(share_started, cluster))
     try:
@@ -71,17 +68,6 @@ def simulate(
         np.where(tried, cluster.trial_end[job_range], -1),
         {} if policy.records is None else policy.records(memory),
     )
-
-
-def check_trace(trace: object) -> None:
-    """Check that a caller has passed a Trace.
-
-    Raises WorkloadError if it is anything else; for a text, the message says how to load it.
-    """
-    if not isinstance(trace, Trace):
-        hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
-        given = repr(trace) if isinstance(trace, str) else type(trace).__name__
-        raise WorkloadError(f"expected a Trace, got {given}{hint}")
 
 
 def share_started(cluster: Cluster) -> float:

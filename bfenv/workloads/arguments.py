@@ -4,22 +4,11 @@ from typing import Any
 
 from bfenv.core.arguments import check_number
 from bfenv.core.errors import WorkloadError
-from bfenv.core.jobs import Trace
 
 LARGEST_EXACT = 2**53  # integers below are exact in float64; seconds, processors, SWF fields
 MOST_PROCESSORS = 2**31  # of a generated workload
 MOST_LOAD = 5.0  # that is asked for; more is a percentage
 MOST_JOBS = 10**8  # of a generated workload
-
-
-def check_trace(value: Any) -> None:
-    """Check that a value is a trace, and not the name of one.
-
-    Raises WorkloadError if it is not.
-    """
-    if not isinstance(value, Trace):
-        hint = f"; use load_workload({value!r:.60})" if isinstance(value, str) else ""
-        raise WorkloadError(f"expected a Trace, got {value!r:.60}{hint}")
 
 
 def check_load(name: str, value: Any) -> float:

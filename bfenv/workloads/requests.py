@@ -17,8 +17,8 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Trace
-from bfenv.workloads.arguments import LARGEST_EXACT, check_trace
+from bfenv.core.jobs import Trace, check_trace
+from bfenv.workloads.arguments import LARGEST_EXACT
 from bfenv.workloads.models import modal_estimates
 from bfenv.workloads.models import simple_estimates as simple
 

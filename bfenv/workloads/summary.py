@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.jobs import Trace
-from bfenv.workloads.arguments import check_trace
+from bfenv.core.jobs import Trace, check_trace
 from bfenv.workloads.logs.cleaning import counts_of
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.records import FIELDS

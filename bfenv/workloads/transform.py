@@ -20,10 +20,10 @@ import bfenv.workloads.requests as rq
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.core.jobs import Jobs, Outage, Trace, check_trace
 from bfenv.core.partitions import partitions_of, traces_of_machines, with_partitions
 from bfenv.core.text import listed
-from bfenv.workloads.arguments import LARGEST_EXACT, check_load, check_trace
+from bfenv.workloads.arguments import LARGEST_EXACT, check_load
 from bfenv.workloads.options import Seconds
 
 # Percent of a trace's time span. Agents are trained on the first part, which is never scored.
@@ -285,10 +285,9 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
         -shake_seconds, shake_seconds, len(trace), endpoint=True
     )
     origin = int(submit.min() - jobs.submit[0])
-    return select_jobs(
-        trace,
-        _resubmitted(trace, submit - origin),
+    return trace.select(
         np.argsort(submit, kind="stable"),
+        _resubmitted(trace, submit - origin),
         name=f"{trace.name}+shaken-{shake_seconds}",
         time_of_day=(trace.time_of_day + origin) % DAY,
         outages=_moved(trace, 1.0, -origin),
@@ -361,16 +360,6 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     if first >= last:
         raise WorkloadError(f"{trace.name}: no job in the split {split!r}")
     return first, last
-
-
-def select_jobs(trace: Trace, jobs: Jobs, index: np.ndarray, **changes: Any) -> Trace:
-    """Return the trace of some of its jobs, in some order; time 0 stays.
-
-    `jobs` is what all jobs of the trace request, `index` the numbers of those to take.
-    """
-    taken = {"jobs": Jobs(*(values[index] for values in jobs)), "runtime": trace.runtime[index]}
-    records = None if trace.records is None else trace.records[index]
-    return replace(trace, **{**taken, "records": records, **changes})
 
 
 def _jobs_before(trace: Trace, percent: int) -> int:

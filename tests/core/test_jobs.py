@@ -115,6 +115,16 @@ def test_slice():
             whole[window]
 
 
+def test_select():
+    """Some of the jobs, in any order: requests and runtimes go along, and other fields may change."""
+    whole = trace(submit=[0, 5, 5], size=[1, 2, 1], runtime=[3, 4, 5])
+    part = whole.select(np.array([2, 1]), processors=4, name="part")
+    assert (part.jobs.size.tolist(), part.runtime.tolist()) == ([1, 2], [5, 4])
+    assert (part.processors, part.name, part.jobs.submit.tolist()) == (4, "part", [5, 5])
+    later = whole.select(whole.jobs.size == 1, whole.jobs._replace(submit=whole.jobs.submit + 7))
+    assert (later.jobs.submit.tolist(), later.runtime.tolist()) == ([7, 12], [3, 5])
+
+
 def test_hash():
     """Traces of equal content have equal hashes, and any change of it gives another."""
     one = trace(estimate=[9, 9])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.core.jobs import make_trace
-from bfenv.workloads.arguments import check_load, check_trace
+from bfenv.core.jobs import check_trace, make_trace
+from bfenv.workloads.arguments import check_load
 from bfenv.workloads.options import Seconds, convert_options, options_of
 from tests.workloads.refusals import refused
 
@@ -96,10 +96,10 @@ def test_trace():
 
 @pytest.mark.parametrize(
     ("value", "named"),
-    [(None, "None"), (3, "3"), ([1, 2], "[1, 2]"), ("KTH", "'KTH'; use load_workload('KTH')")],
+    [(None, "NoneType"), (3, "int"), ([1], "list"), ("KTH", "'KTH'; use load_workload('KTH')")],
 )
 def test_other_values(value, named):
-    """Anything else is named, and a name with the call that makes a trace of it."""
+    """The type of anything else is named, and a name with the call that makes a trace of it."""
     with refused(WorkloadError, "Trace", named):
         check_trace(value)
 

@@ -21,10 +21,9 @@ from bfenv.core.dependencies import dependencies_of
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import PRECEDING, THINK, Trace, make_trace
+from bfenv.core.jobs import PRECEDING, THINK, Trace, check_trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import counted
-from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
 from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages

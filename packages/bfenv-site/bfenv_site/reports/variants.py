@@ -16,7 +16,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import SIZES_LABEL, Trace
+from bfenv.core.jobs import SIZES_LABEL, Trace, check_trace
 from bfenv.core.names import NUMBER, read_value, split_items
 from bfenv.core.partitions import (
     is_partitioned,
@@ -25,10 +25,10 @@ from bfenv.core.partitions import (
     resized_partitions,
 )
 from bfenv.core.text import counted
-from bfenv.workloads.arguments import check_load, check_trace
+from bfenv.workloads.arguments import check_load
 from bfenv.workloads.logs.outages import outage_texts, united_outages
 from bfenv.workloads.requests import with_estimates
-from bfenv.workloads.transform import select_jobs, with_load
+from bfenv.workloads.transform import with_load
 from bfenv_site.logs.outage_files import load_outages
 
 SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
@@ -114,7 +114,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
     lost = int(np.sum(~fits))
     place = "their partition" if is_partitioned(trace) else f"{processors:,} processors"
     larger = f"{counted(lost, 'job is', 'jobs are')} larger than {place}"
-    changed = select_jobs(trace, trace.jobs, fits, processors=processors, outages=tuple(outages))
+    changed = trace.select(fits, processors=processors, outages=tuple(outages))
     return Changed(changed, (f"{larger} and left out",) if lost else ())
 
 
@@ -170,10 +170,10 @@ def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Change
     of = np.repeat(np.arange(len(trace)), pieces)
     before = limit * (np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces))
     runtime = np.minimum(trace.runtime[of] - before, limit)
-    parts = select_jobs(trace, jobs._replace(estimate=estimate), of, runtime=runtime)
+    parts = trace.select(of, jobs._replace(estimate=estimate), runtime=runtime)
     submit = parts.jobs.submit + before
     order = np.argsort(submit, kind="stable")
-    return Changed(select_jobs(parts, parts.jobs._replace(submit=submit), order), tuple(notes))
+    return Changed(parts.select(order, parts.jobs._replace(submit=submit)), tuple(notes))
 
 
 def with_other_estimates(trace: Trace, text: str) -> Changed:
