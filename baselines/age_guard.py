@@ -49,19 +49,21 @@ BACKLOG, SCALED_BACKLOG, CORRECTED_EASY = range(3)
 GUARDS = {"corrected_easy": CORRECTED_EASY, "backlog": BACKLOG, "scaled_backlog": SCALED_BACKLOG}
 # Indices into AgeGuard.state
 STATE = (
-    WAITING_WORK,
-    LARGEST_WORK,
-    LONGEST_WAIT,
-    EXPECTED_WAIT,
-    EXPECTED_AT,
-    RUNTIMES,
-    ESTIMATES,
-    BEGUN,
-    CERTAIN_WAIT,
-    CORRECTED_AT,
-    FIRST_OUTAGE,
-    LAST_OUTAGE,
+    WAITING_WORK,  # processor-seconds
+    LARGEST_WORK,  # the most so far
+    LONGEST_WAIT,  # EASY's so far, seconds
+    EXPECTED_WAIT,  # EASY's as expected, seconds
+    EXPECTED_AT,  # when it was expected, seconds
+    RUNTIMES,  # sum over the ended jobs, seconds
+    ESTIMATES,  # the same
+    BEGUN,  # number of jobs in `begun`
+    CERTAIN_WAIT,  # EASY's longest in what is certain of its past, seconds
+    CORRECTED_AT,  # the next instant at which the rest is corrected, seconds
+    FIRST_OUTAGE,  # the first that was seen
+    LAST_OUTAGE,  # one past the last
 ) = range(12)
+ALLOWANCE = DAY  # added to the backlog
+FLOOR = 6 * HOUR  # the least longest wait that counts
 
 
 class AgeGuard(NamedTuple):
@@ -69,11 +71,7 @@ class AgeGuard(NamedTuple):
 
     code: np.ndarray  # (1,) int64, one of GUARDS
     factor: np.ndarray  # (1,) float64
-    state: np.ndarray  # (12,) int64: processor-seconds that wait, the most so far; EASY's longest
-    # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
-    # seconds; number of jobs in `begun`; EASY's longest wait in what is certain of its past, and
-    # the next instant at which the rest is corrected, in seconds; the first outage that was seen,
-    # and one past the last
+    state: np.ndarray  # (12,) int64, see STATE
     # For a backlog only:
     begun: np.ndarray | None = None  # (m,) int64 jobs started in the last pass
     last_pass: np.ndarray | None = None  # (1,) int64 in which work was added, see `new_from`
@@ -290,10 +288,6 @@ def _time_run(cluster, job):
     return max(now(cluster) - cluster.start[job], trial)
 
 
-ALLOWANCE = DAY  # added to the backlog
-FLOOR = 6 * HOUR  # the least longest wait that counts
-
-
 @kernel
 def update_age_guard(guard, history, cluster, jobs):
     """Return the limit (s) on the age of waiting jobs in this pass.
@@ -347,11 +341,5 @@ def note_starts(guard, cluster):
     """Note the jobs started in this pass: they leave the backlog unless the start is undone."""
     if guard.work is not None:
         for job in started(cluster):
-            note_start(guard, job)
-
-
-@kernel
-def note_start(guard, job):
-    """Note a job that starts in this pass, for a guard by one of the backlogs."""
-    guard.begun[guard.state[BEGUN]] = job
-    guard.state[BEGUN] += 1
+            guard.begun[guard.state[BEGUN]] = job
+            guard.state[BEGUN] += 1

@@ -31,7 +31,7 @@ from bfenv.core.outages import (
     start_outages,
     take_room,
 )
-from bfenv.core.passes import run_passes
+from bfenv.core.passes import run_here, run_passes
 from bfenv.core.policy import Policy
 
 MET, WAITING = range(2)  # outages that a waiting job could meet, jobs that wait: Detour.counts
@@ -125,10 +125,8 @@ def run_around(
         if is_clear and policy.run is not None:
             # It rests on jobs to come, so the policy must not find it in the machine.
             truth.event_count[STOP] = _horizon(cluster, jobs, truth, coming, last)
-            if in_thread:
-                run_passes(policy, cluster, jobs, truth, memory)
-            else:
-                policy.run(cluster, jobs, truth, memory)
+            run = run_passes if in_thread else run_here
+            run(policy, cluster, jobs, truth, memory)
             truth.event_count[STOP] = FOREVER
         if not advance(cluster, jobs, truth):
             return

@@ -56,7 +56,7 @@ from numba.np import arrayobj
 from bfenv.core.arguments import check_choice
 from bfenv.core.cache_folder import READ_ONLY, cache_root
 from bfenv.core.compile_process import CompileProcess, Request, find_kernel
-from bfenv.core.distributions import PACKAGES
+from bfenv.core.distributions import is_own
 from bfenv.core.kernel_cache import KernelCache
 from bfenv.core.uncompiled import uncompiled
 
@@ -388,8 +388,9 @@ def _model_of_named_tuple(manager: Any, kind: Any) -> Any:
     And numba keeps compiled functions on disk that programs without bfenv call, too.
     """
     name, module = kind.instance_class.__name__, kind.instance_class.__module__
-    is_memory = name == "Memory" and module.partition(".")[0] in ("bfenv", *PACKAGES.values())
-    return (_PassedWhole if is_memory else models.TupleModel)(manager, kind)
+    return (_PassedWhole if name == "Memory" and is_own(module) else models.TupleModel)(
+        manager, kind
+    )
 
 
 register_default(types.NamedTuple)(_model_of_named_tuple)  # type: ignore[attr-defined]  # no hints

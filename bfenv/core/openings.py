@@ -182,7 +182,7 @@ def note_gain(openings, profile, size, begin, end, first):
     if column < smallest:
         return
     begin, row = _longest_opening(openings, profile, openings.least[smallest], first, last)
-    while column >= smallest:  # a larger class may have been brought back further, see `high`
+    while column >= smallest:  # a larger class may have been brought back further than this one
         if openings.front[column, row] > begin:
             if not _bring_back(openings, profile, column, row, first, last):
                 openings.front[: column + 1] = 0

@@ -27,7 +27,7 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
     compiled loop therefore runs in another thread, without the interpreter's lock, and the main
     thread waits. If a signal handler raises an exception, as Ctrl-C's does, the exception is
     raised at once. The other thread ends after its pass; `cluster` and `memory` are then of no use.
-    A thread costs a tenth of a millisecond: what simulates often and little calls `policy.run`.
+    A thread costs a tenth of a millisecond: what simulates often and little calls `run_here`.
 
     Raises Exception whatever the policy raises, and what a signal handler raises.
     """
@@ -41,6 +41,18 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
         _call_aside(partial(_decide_always, policy, cluster, jobs, truth, memory), cluster)
     else:
         _decide_always(policy, cluster, jobs, truth, memory)
+
+
+def run_here(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+    """Do what `run_passes` does, in this thread and without checks: for many short runs.
+
+    Raises Exception whatever the policy raises.
+    """
+    if policy.run is not None:
+        policy.run(cluster, jobs, truth, memory)
+        return
+    while advance(cluster, jobs, truth):
+        policy.decide(cluster, jobs, memory)
 
 
 def _run_kernel(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:

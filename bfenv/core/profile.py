@@ -22,8 +22,6 @@ from bfenv.core.lazy_exports import hint_at_scheduling
 LONG = 256  # steps of a profile from which on not all are moved for one that comes
 REACH = 32  # steps among which one is then looked for that is not needed
 NEAR = 8  # steps that are counted at once, and to either side of a guess where that is enough
-
-
 TOO_SMALL = "the profile is full: give new_profile more running jobs or reservations"
 NO_TIME = "a reservation must end after it begins, and after the profile begins"
 TOO_LARGE = "a reservation must not be larger than the machine"
@@ -114,7 +112,7 @@ def anchor_point(profile, size, duration, earliest):
         >>> [int(anchor_point(profile, size, 50, 0)) for size in (2, 3)]
         [0, 100]
     """
-    return _first_fit(profile, size, duration, earliest, FOREVER)
+    return anchor_before(profile, size, duration, earliest, FOREVER)
 
 
 @kernel
@@ -123,20 +121,14 @@ def anchor_before(profile, size, duration, earliest, reserved):
 
     Its own processors count as free, so it fits from `reserved` on.
     """
-    return _first_fit(profile, size, duration, earliest, reserved)
-
-
-@kernel
-def _first_fit(profile, size, duration, earliest, latest):
-    """Return the anchor point, or `latest` if that comes first: the job fits from there on."""
     last = profile.steps[0] - 1  # all processors are free in it
     step = step_at(profile, earliest)
     anchor = earliest
-    while step < last and profile.time[step] < min(anchor + duration, latest):
+    while step < last and profile.time[step] < min(anchor + duration, reserved):
         next_time = profile.time[step + 1]  # read in any case: a branch would be mispredicted
         anchor = next_time if profile.free[step] < size else anchor
         step += 1
-    return min(anchor, latest)
+    return min(anchor, reserved)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Schedule: when each job of a trace ran, and checks that this was possible."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -117,6 +117,10 @@ class Schedule:
         """Seconds from submit to start, (n,) int64."""
         wait: np.ndarray = self.start - self.trace.jobs.submit
         return wait
+
+    def columns(self) -> dict[str, Any]:
+        """Return all fields but the trace: where that is, `Schedule(trace, **columns)` is equal."""
+        return {field.name: getattr(self, field.name) for field in fields(self)[1:]}
 
     def check(self) -> "Schedule":
         """Check that the schedule is possible on its machine, and return it.

@@ -129,23 +129,21 @@ def plan_runs(
 
     Raises BfenvError if a competitor is unknown.
     """
-    is_random = {
-        named: named != LOGGED and find_competitor(named).stochastic for named in competitors
+    stochastic = {
+        named for named in competitors if named != LOGGED and find_competitor(named).stochastic
     }
+
+    def is_run(named: Named, case: Case | Episodes) -> bool:
+        if isinstance(case, Episodes):
+            return True
+        if case.seed > 0 and not (case.is_generated or case.is_frozen or named in stochastic):
+            return False  # the same schedule as with seed 0
+        if named != LOGGED:
+            return True
+        return not case.is_generated and logged_schedule(case.trace()) is not None
+
     return [
-        (portable(named), case)
-        for case in cases
-        for named in competitors
-        if (
-            isinstance(case, Episodes)
-            or (
-                (case.seed == 0 or case.is_generated or case.is_frozen or is_random[named])
-                and (
-                    named != LOGGED
-                    or (not case.is_generated and logged_schedule(case.trace()) is not None)
-                )
-            )
-        )
+        (portable(named), case) for case in cases for named in competitors if is_run(named, case)
     ]
 
 
@@ -163,20 +161,20 @@ def with_known_partitions(competitors: Sequence[Named], cases: Sequence[C]) -> l
         BfenvError: If a competitor is unknown, or a workload cannot be loaded.
     """
     layouts = [find_competitor(named).partitions for named in competitors if named != LOGGED]
-    asked = [partitions for partitions in layouts if partitions is not None]
-    if not asked:
+    readers = [partitions for partitions in layouts if partitions is not None]
+    if not readers:
         return list(cases)
     return [
-        _with_partitions(case, asked) if isinstance(case, Case) and not case.is_frozen else case
+        _with_partitions(case, readers) if isinstance(case, Case) and not case.is_frozen else case
         for case in cases
     ]
 
 
-def _with_partitions(case: Case, asked: Sequence[Callable[[Trace], str]]) -> Case:
+def _with_partitions(case: Case, readers: Sequence[Callable[[Trace], str]]) -> Case:
     trace = case.trace()
     if partitions_of(trace) != Partitions():
         return case
-    for partitions in asked:
+    for partitions in readers:
         try:
             text = partitions(trace)
         except PolicyError:  # the policy does not fit the trace, as its row will say
@@ -219,8 +217,7 @@ def _evaluate(
             except FAILURES as error:
                 return _failed(row_of_episodes(competitor, case), error), {}
         row = _evaluate_trace(named, case, full, tau, watch)
-    kept = vars(row.schedule) if keep_schedule and row.schedule is not None else {}
-    columns = {name: value for name, value in kept.items() if name != "trace"}
+    columns = row.schedule.columns() if keep_schedule and row.schedule is not None else {}
     return replace(row, schedule=None), columns
 
 

@@ -268,7 +268,7 @@ def new_row(trace: Trace, **identity: Any) -> Row:
         "suite": "",
         "workload": trace.name,
         "source": trace.name,
-        "workload_hash": f"sha256:{trace.hash}",
+        "workload_hash": trace.content_hash,
         "processors": trace.processors,
         "jobs": len(trace),
         "load": None,

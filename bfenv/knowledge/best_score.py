@@ -88,12 +88,12 @@ def find_best(scores, history, cluster, jobs, queue):
 @kernel
 def _make_known(scores, history, cluster, jobs, queue):
     """Evaluate those jobs of a queue whose values in this pass are not known."""
-    next = 0
-    while next < len(queue):
+    place = 0
+    while place < len(queue):
         count = 0
-        while next < len(queue) and count < ep.CHUNK:
-            job = queue[next]
-            next += 1
+        while place < len(queue) and count < ep.CHUNK:
+            job = queue[place]
+            place += 1
             if scores.known_in[job] != cluster.state[PASSES]:
                 scores.known_in[job] = cluster.state[PASSES]
                 scores.chunk[count] = job

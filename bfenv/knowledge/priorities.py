@@ -155,12 +155,12 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
 )
 
 
-def find_order(name: str, option: str = "order") -> Order:
+def find_order(name: str) -> Order:
     """Return the order of that name.
 
-    Raises PolicyError if there is none; the message names the option.
+    Raises PolicyError if there is none.
     """
-    check_choice(option, name, ORDERS, error=PolicyError)
+    check_choice("order", name, ORDERS, error=PolicyError)
     return ORDERS[name]
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from types import FrameType
 
 from bfenv import scheduling
+from bfenv.core.distributions import is_own
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.text import one_line
-
-OWN = ("bfenv", "bfenv_judge", "bfenv_lab", "bfenv_site")  # packages of bfenv itself
 
 
 @contextmanager
@@ -60,7 +59,7 @@ def _line_of(error: BaseException) -> str:
         for place in traceback.walk_tb(error.__traceback__)
         if _package_of(place[0]) != "numba"  # a kernel that does not compile
     ]
-    outside = [place for place in frames if _package_of(place[0]) not in OWN]
+    outside = [place for place in frames if not is_own(_package_of(place[0]))]
     if not frames:
         return ""
     file = _file_of((outside or frames[-1:])[0])

@@ -10,7 +10,6 @@ import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
@@ -110,12 +109,7 @@ def _simulate(
 ) -> dict[str, Any]:
     """Return the fields of the schedule but its trace, which the caller has."""
     trace = load_workload(source) if isinstance(source, str) else source
-    schedule = simulate(trace, policy, seed, event_order=event_order)
-    return {
-        field.name: getattr(schedule, field.name)
-        for field in fields(schedule)
-        if field.name != "trace"
-    }
+    return simulate(trace, policy, seed, event_order=event_order).columns()
 
 
 def _attach_traces(

@@ -177,8 +177,8 @@ def test_merging(scores, random):
 
 def test_unknown_order():
     """An unknown order is refused: the error names the option, the value, and what is known."""
-    with pytest.raises(PolicyError, match="backfill.*'sjf'.*'sfj'"):
-        p.find_order("sfj", "backfill")
+    with pytest.raises(PolicyError, match="order.*'sjf'.*'sfj'"):
+        p.find_order("sfj")
 
 
 def test_weight():
