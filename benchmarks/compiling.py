@@ -1,6 +1,6 @@
 """What the compiler costs: CPU seconds of first uses, and of the compilation of each kernel.
 
-Also what each thing that `bfenv.core.kernel` asks of numba brings.
+Also what each thing that bfenv asks of numba brings.
 """
 
 import os
@@ -65,24 +65,26 @@ kernel.Kernel.get_call_template = kernel.CPUDispatcher.get_call_template
 kernel.Kernel.get_overload = kernel.CPUDispatcher.get_overload
 """,
     "no machine code of what is written out": """
-kernel._Inlined._finalize_final_module = kernel.JITCodeLibrary._finalize_final_module
+numba_compiler._Inlined._finalize_final_module = (
+    numba_compiler.JITCodeLibrary._finalize_final_module
+)
 """,
     "memories passed as one value": """
-kernel.register_default(kernel.types.NamedTuple)(kernel.models.TupleModel)
+numba_compiler.register_default(numba_compiler.types.NamedTuple)(numba_compiler.models.TupleModel)
 """,
-    "large kernels are optimized once": "kernel.LARGE = 1_000_000_000",
+    "large kernels are optimized once": "numba_compiler.LARGE = 1_000_000_000",
     "no reference counts": 'del kernel.OPTIONS["_nrt"]',
     "kernels written out": """
 kernel.OPTIONS["forceinline"] = kernel.Kernel.written_out = False
 """,
     "indices that are not negative": """
-kernel.arrayobj.fix_integer_index = kernel._index_from_either_end
+numba_compiler.arrayobj.fix_integer_index = numba_compiler._index_from_either_end
 """,
 }
 PROGRAM = """
 import time
 import bfenv
-from bfenv.core import kernel
+from bfenv.core import kernel, numba_compiler
 {without}
 from bfenv.parallel.sweep import warm_up
 trace = bfenv.load_workload("lublin:jobs=20000,load=0.9")

@@ -14,18 +14,17 @@ pass a NamedTuple of bfenv that is called `Memory` as one value, which is compil
 
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
 count a negative one from the end, which takes a fifth of the time of conservative backfilling. With
-NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones. This
-replaces a private function of numba's; a numba without it runs the same kernels more slowly, see
-`has_index_patch`.
+NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones. A
+numba in which this cannot be changed runs the same kernels more slowly, see `has_index_patch`.
 
-`python -m benchmarks kernel` measures what each of these brings.
+These are changes of numba's compiler, which `bfenv.core.numba_compiler` makes. `python -m
+benchmarks kernel` measures what each of them brings.
 
 A field of a NamedTuple is None for what is off. What a kernel does under `if x.field is not None:`
 is then not compiled. The condition must stand in the `if` itself, and x must be an argument of the
 kernel.
 """
 
-import inspect
 import os
 import sys
 import time
@@ -35,29 +34,19 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
 import numba
 import numpy as np
 from numba._dispatcher import compute_fingerprint
-from numba.core import ir, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.consts import ConstantInference
-from numba.core.datamodel import models, register_default
 from numba.core.dispatcher import OmittedArg
-from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
-from numba.core.untyped_passes import InlineInlinables
 from numba.extending import register_jitable
-from numba.np import arrayobj
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.cache_folder import READ_ONLY, cache_root
 from bfenv.core.compile_process import CompileProcess, Request, find_kernel
-from bfenv.core.distributions import is_own
 from bfenv.core.kernel_cache import KernelCache
+from bfenv.core.numba_compiler import InlinedCompiler, KernelCompiler
 from bfenv.core.uncompiled import uncompiled
 
 OPTIONS = {
@@ -72,8 +61,6 @@ OPTIONS = {
 MODES = MEANWHILE, NOW, NEVER = "meanwhile", "now", "never"
 LOOK = 0.1  # seconds between two looks for code that is being compiled
 PATIENCE = 10.0  # seconds of uncompiled work after which one line says that it will be faster
-LARGE = 60_000  # bytes of bitcode
-OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,74 +164,6 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return inlined_function
 
 
-class _Inlined(JITCodeLibrary):
-    """The code of a kernel that kernels call: never separate machine code."""
-
-    def _optimize_final_module(self) -> None:
-        # A large one takes long, gains little, and is optimized again where it is written out.
-        if len(self._final_module.as_bitcode()) < LARGE:
-            super()._optimize_final_module()
-
-    def _finalize_final_module(self) -> None:
-        self._shared_module = self._final_module.clone()  # what callers are given
-        for function in self._shared_module.functions:
-            if not function.is_declaration and function.linkage == llvm.Linkage.external:
-                function.linkage = llvm.Linkage.linkonce_odr  # as numba does
-        for function in self._final_module.functions:
-            if not function.is_declaration:
-                function.linkage = llvm.Linkage.available_externally  # no code is made of these
-        super()._finalize_final_module()
-
-
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _FieldsThatAreNone(FunctionPass):
-    """Replaces fields of arguments that are None by None, before numba drops dead branches."""
-
-    _name = "fields_that_are_none"
-
-    def __init__(self) -> None:
-        FunctionPass.__init__(self)
-
-    def run_pass(self, state: Any) -> bool:
-        """Rewrite the function; tell whether it has changed."""
-        function, changed = state.func_ir, False
-        for block in function.blocks.values():
-            for statement in block.find_insts(ir.Assign):
-                field = statement.value
-                if not isinstance(field, ir.Expr) or field.op != "getattr":
-                    continue
-                owner = guard(get_definition, function, field.value)
-                kind: Any = state.args[owner.index] if isinstance(owner, ir.Arg) else None
-                if hasattr(kind, "instance_class"):  # of a NamedTuple
-                    of_field = dict(zip(kind.fields, kind, strict=True))
-                    if of_field.get(field.attr) == types.none:
-                        statement.value, changed = ir.Const(None, statement.loc), True
-        if changed:
-            function._definitions = build_definitions(function.blocks)
-            function._consts = ConstantInference(function)
-        return changed
-
-
-class _Compiler(Compiler):
-    """numba's compiler, with a pass of our own."""
-
-    def define_pipelines(self) -> Any:
-        """Return numba's passes and our own."""
-        pipelines = super().define_pipelines()
-        pipelines[0].add_pass_after(_FieldsThatAreNone, InlineInlinables)
-        pipelines[0].finalize()
-        return pipelines
-
-
-class _CompilerOfInlined(_Compiler):
-    """The compiler of a kernel that kernels call."""
-
-    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
-        super().__init__(typing_context, target_context, *rest)
-        self.state.library = _Inlined(target_context.codegen(), "kernel")
-        self.state.library.enable_object_caching()
-
-
 class Kernel(CPUDispatcher):
     """A compiled function. Python calls this one; kernels are given `inlined` instead."""
 
@@ -254,7 +173,7 @@ class Kernel(CPUDispatcher):
         self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None
     ) -> None:
         # the further arguments are numba's, from an unpickled kernel
-        super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=_Compiler)
+        super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=KernelCompiler)
         self._cache = KernelCache(function, "called")
         self._cache_of_inlined = KernelCache(function, "inlined")
         self._code: dict[bytes | None, Callable[..., Any]] = {}  # that was asked for, by kind
@@ -265,7 +184,7 @@ class Kernel(CPUDispatcher):
     def inlined(self) -> CPUDispatcher:
         """The same function for kernels to call."""
         options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": self.written_out}
-        made = CPUDispatcher(self.py_func, targetoptions=options, pipeline_class=_CompilerOfInlined)
+        made = CPUDispatcher(self.py_func, targetoptions=options, pipeline_class=InlinedCompiler)
         made._cache = self._cache_of_inlined
         return made
 
@@ -362,58 +281,3 @@ class SharedKernel(Kernel):
     """A kernel that the kernels which call it share."""
 
     written_out = False
-
-
-class _PassedWhole(models.TupleModel):
-    """How kernels pass the memory of a policy: as one value."""
-
-    def get_argument_type(self) -> Any:
-        """Return the type of the argument."""
-        return self.get_value_type()
-
-    def as_argument(self, builder: Any, value: Any) -> Any:
-        """Return what a call passes."""
-        return value
-
-    def from_argument(self, builder: Any, value: Any) -> Any:
-        """Return the value of what is passed."""
-        return value
-
-
-def _model_of_named_tuple(manager: Any, kind: Any) -> Any:
-    """Choose how kernels pass a NamedTuple, when numba first meets it.
-
-    Only what bfenv calls `Memory` is passed as one value. Of all others, the compiler drops the
-    numbers that a shared kernel does not use, which saves 5 % of the time of EASY with expressions.
-    And numba keeps compiled functions on disk that programs without bfenv call, too.
-    """
-    name, module = kind.instance_class.__name__, kind.instance_class.__module__
-    return (_PassedWhole if name == "Memory" and is_own(module) else models.TupleModel)(
-        manager, kind
-    )
-
-
-register_default(types.NamedTuple)(_model_of_named_tuple)  # type: ignore[attr-defined]  # no hints
-
-
-def has_index_patch() -> bool:
-    """Tell whether kernels skip the test for negative indices, for 1.2 times the speed.
-
-    False with a version of numba that compiles indices by another function than was known here.
-    """
-    return arrayobj.__dict__.get("fix_integer_index") is _index
-
-
-def _index(context: Any, builder: Any, idxty: Any, idx: Any, size: Any) -> Any:
-    """Write code for an index of an array; numba calls this wherever it compiles one."""
-    if builder.function.name.startswith(OWN):
-        return context.cast(builder, idx, idxty, types.intp)
-    return _index_from_either_end(context, builder, idxty, idx, size)
-
-
-_index_from_either_end: Any = getattr(arrayobj, "fix_integer_index", None)
-if _index_from_either_end is not None:
-    if list(inspect.signature(_index_from_either_end).parameters) == list(
-        inspect.signature(_index).parameters
-    ):
-        arrayobj.fix_integer_index = _index

@@ -120,8 +120,7 @@ def runs_by_partition(partitions: Callable[[Trace], str] | None, trace: Trace) -
 
     `partitions` is that of `Policy` and of `Competitor`.
     """
-    # Lines of the header name partitions.
-    return bool(trace.header) and partitions is None and is_partitioned(trace)
+    return partitions is None and is_partitioned(trace)
 
 
 def with_partitions(trace: Trace, text: str) -> Trace:

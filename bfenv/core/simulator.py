@@ -11,6 +11,7 @@ import numpy as np
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import around_outages
 from bfenv.core.errors import StarvationError
+from bfenv.core.events import new_cluster
 from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import Trace, check_trace
 from bfenv.core.outages import new_machine
@@ -38,7 +39,8 @@ def simulate(
     """
     check_trace(trace)
     check_plans_for(policy, trace)
-    if runs_by_partition(policy.partitions, trace):
+    # Lines of the header name partitions.
+    if trace.header and runs_by_partition(policy.partitions, trace):
 
         def run(part: Trace, watch: Watch) -> Schedule:
             return simulate(part, policy, seed, event_order=event_order, watch=watch)
@@ -46,7 +48,8 @@ def simulate(
         return per_partition(trace, policy.name, run, watch)
     if trace.outages or trace.records is not None:
         policy = around_outages(policy, trace, event_order)
-    cluster, jobs, truth = new_machine(trace, event_order=event_order)
+    make = new_machine if trace.outages else new_cluster
+    cluster, jobs, truth = make(trace, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(share_started, cluster))
     try:

@@ -116,7 +116,7 @@ def test_slice():
 
 
 def test_select():
-    """Some of the jobs, in any order: requests and runtimes go along, and other fields may change."""
+    """Some of the jobs, in any order, with their runtimes; other fields may change."""
     whole = trace(submit=[0, 5, 5], size=[1, 2, 1], runtime=[3, 4, 5])
     part = whole.select(np.array([2, 1]), processors=4, name="part")
     assert (part.jobs.size.tolist(), part.runtime.tolist()) == ([1, 2], [5, 4])

@@ -12,7 +12,8 @@ from numba.core.datamodel import default_manager
 
 import bfenv
 from bfenv.core.events import new_cluster, pop, push
-from bfenv.core.kernel import Code, compiling, has_index_patch, kernel
+from bfenv.core.kernel import Code, compiling, kernel
+from bfenv.core.numba_compiler import has_index_patch
 from tests.conftest import ROOT
 from tests.core.heaps import new_heap
 from tests.core.own_package import edit, import_again, run_python
@@ -201,7 +202,7 @@ from numba.np import arrayobj
 
 known = arrayobj.fix_integer_index
 arrayobj.fix_integer_index = lambda context, builder, *rest: known(context, builder, *rest)
-from bfenv.core.kernel import has_index_patch
+from bfenv.core.numba_compiler import has_index_patch
 from bfenv import make_trace
 from bfenv.core.events import new_cluster, pop, push
 
