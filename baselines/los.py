@@ -396,22 +396,22 @@ def _place(options: dict[str, Any]) -> str:
 
 LOS = los()
 LOS_BASIC = replace(
-    los(basic=True), name="los-basic", summary="los with jobs only that end by the shadow time"
+    los(basic=True), name="los-basic", summary="los, but only with jobs that end by the shadow time"
 )
 LOS_SELECTED_FIRST = replace(
     los(selected_first=True),
     name="los-selected-first",
-    summary="los that prefers, of sets as good, jobs nearer the tail of the queue",
+    summary="los; of equally full sets, it prefers the one nearest the tail of the queue",
 )
 LOS_MAXJOBS = replace(
     los(merit="jobs"),
     name="los-maxjobs",
-    summary="los that prefers, of sets as good, the one with most jobs",
+    summary="los; of equally full sets, it prefers the one with most jobs",
 )
 LOS_MAX_SLOWDOWN = replace(
     los(merit="slowdown"),
     name="los-max-slowdown",
-    summary="los that prefers, of sets as good, the one with the greatest total slowdown",
+    summary="los; of equally full sets, it prefers the one with the greatest total slowdown",
 )
 POLICIES = (LOS, LOS_BASIC, LOS_SELECTED_FIRST, LOS_MAXJOBS, LOS_MAX_SLOWDOWN)
 FAMILIES = (los,)

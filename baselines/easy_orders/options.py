@@ -17,6 +17,7 @@ from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import Policy
+from bfenv.core.text import counted
 from bfenv.knowledge.expression_program import parse_expression
 from bfenv.knowledge.priorities import EXPRESSION, check_weight
 
@@ -147,9 +148,10 @@ def _summary(options: Options) -> str:
     if options.backfill != options.order:
         parts.append(f"backfilling {options.backfill.meaning} first")
     if options.guard is not None:
-        parts.append("none too late")
+        parts.append("overdue jobs first")
     if options.shadow_intervals >= 0:
-        parts.append(f"none {options.shadow_intervals} shadow intervals late")
+        intervals = counted(options.shadow_intervals, "shadow interval")
+        parts.append(f"none passed for over {intervals}")
     if options.trial:
         parts.append(f"after a trial of {options.trial} s")
     return ", ".join(parts)
@@ -220,19 +222,19 @@ POLICIES = (
         _published(
             f"easy-{order}-guarded",
             easy(order, guard=1.2),
-            summary=f"easy-{order}, but first jobs that waited 1.2 times EASY's longest wait",
+            summary=f"easy-{order}, but jobs that waited 1.2 times EASY's longest wait are first",
         )
         for order in ("saf", "sjf", "f2")
     ),
     _published(
         "easy-saf-aged",
         easy(_SAF_AGED),
-        summary="EASY, small areas first, but before them jobs that have waited for days",
+        summary="EASY, small areas first, but jobs that have waited for days come before them",
     ),
     _published(
         "easy-saf-aged-guarded",
         easy(_SAF_AGED, guard=0.7, guard_scale="scaled_backlog"),
-        summary="easy-saf-aged, but first jobs that waited 0.7 x (1 day + the largest backlog)",
+        summary="easy-saf-aged, but jobs that waited 0.7 x (1 day + largest backlog) are first",
     ),
     _published("easy-sjbf", easy(backfill="sjf"), _TSAFRIR + " (SJBF)"),
     _published(

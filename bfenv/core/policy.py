@@ -40,8 +40,8 @@ class Policy:
     """A scheduler: one function that looks at the machine and starts jobs.
 
     `decide(cluster, jobs, memory)` is called once per scheduling pass. It acts on the machine only
-    through the verbs of `bfenv.core.cluster`. It may be plain Python or a kernel. A kernel runs a
-    hundred times faster if you add `run`, the event loop in three lines::
+    through the functions of `bfenv.core.cluster`. It may be plain Python or a kernel. A kernel runs
+    a hundred times faster if you add `run`, the event loop in three lines::
 
         @kernel
         def run(cluster, jobs, truth, memory):

@@ -92,12 +92,13 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     episode's jobs. Until a job ends, it counts with its estimate; the reward after its end corrects
     this, and the last reward settles the jobs that still run.
 
-    * "penalized": the root of (sum of bounded slowdowns / EASY's) x max(1, longest wait / E), over
-      the jobs submitted so far. A bounded slowdown is max(1, (wait + runtime) / max(runtime,
-      `tau`)). EASY schedules the same jobs from the same machine (conservative backfilling does if
+    * "penalized": the square root of the product (sum of bounded slowdowns / EASY's) x max(1,
+      longest wait / E), over the jobs submitted so far. A bounded slowdown is max(1, (wait +
+      runtime) / max(runtime, `tau`)). EASY schedules the same jobs from the same machine (conservative backfilling does if
       jobs have requested start times), and E is its longest wait, at least an hour. The rewards add
-      up to minus the root of the penalized slowdown, by which boards rank: -1 for EASY.
-    * "penalized_product": the same without the root.
+      up to minus the square root of the penalized slowdown, by which leaderboards rank: -1 for
+      EASY.
+    * "penalized_product": the same without the square root.
     * "penalized_shaped": the same, plus {overdue} x (wait / E - 1/2)^2 for each job that waits now
       and has waited for more than half of E. A job gets this charge back when it starts, so the
       rewards add up as those of "penalized_product".
@@ -130,8 +131,8 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     longest wait ("reference_..."), and how many jobs had not started ("charged_jobs").
 
     Truncation never pays: it charges each job that has not started as if it started at max(now, its
-    submit time, its requested start time) + 2 W / P + E. W is the work, by estimates, of all
-    running and waiting jobs and of the episode's jobs to come; E is the longest estimate among
+    submit time, its requested start time) + 2 W / P + L. W is the work, by estimates, of all
+    running and waiting jobs and of the episode's jobs to come; L is the longest estimate among
     them.
 
     ## Planning

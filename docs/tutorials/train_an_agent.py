@@ -56,13 +56,13 @@ print(path)
 suite = find_suite("smoke-v1")
 run_suite(suite, ["easy", "easy-saf", "fcfs"], agents=["run/model.json"], out="leaderboard")
 standings = rank_policies(read_leaderboard("leaderboard").rows)
-for one in standings:
-    mark = ", starves jobs" if one.starves else ""
-    print(f"{one.rank}. {one.policy}: slowdown / EASY's {one.ratio:.2f}{mark}")
+for standing in standings:
+    mark = ", starves jobs" if standing.starves else ""
+    print(f"{standing.rank}. {standing.policy}: slowdown / EASY's {standing.ratio:.2f}{mark}")
 
 # %%
 
-plt.barh([one.policy for one in standings], [one.ratio for one in standings])
+plt.barh([row.policy for row in standings], [row.ratio for row in standings])
 plt.xlabel("mean bounded slowdown / EASY's")
 plt.show()
 
