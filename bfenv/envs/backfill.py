@@ -94,10 +94,10 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     * "penalized": the square root of the product (sum of bounded slowdowns / EASY's) x max(1,
       longest wait / E), over the jobs submitted so far. A bounded slowdown is max(1, (wait +
-      runtime) / max(runtime, `tau`)). EASY schedules the same jobs from the same machine (conservative backfilling does if
-      jobs have requested start times), and E is its longest wait, at least an hour. The rewards add
-      up to minus the square root of the penalized slowdown, by which leaderboards rank: -1 for
-      EASY.
+      runtime) / max(runtime, `tau`)). EASY schedules the same jobs from the same machine
+      (conservative backfilling does if jobs have requested start times), and E is its longest wait,
+      at least an hour. The rewards add up to minus the square root of the penalized slowdown, by
+      which leaderboards rank: -1 for EASY.
     * "penalized_product": the same without the square root.
     * "penalized_shaped": the same, plus {overdue} x (wait / E - 1/2)^2 for each job that waits now
       and has waited for more than half of E. A job gets this charge back when it starts, so the
