@@ -138,6 +138,18 @@ def with_partitions(trace: Trace, text: str) -> Trace:
     return marked_trace
 
 
+def names_of_partitions(trace: Trace) -> dict[int, str]:
+    """Return the names of the partitions that jobs are in by their numbers; none without records.
+
+    UNNAMED stands for that of jobs that name none.
+    """
+    if trace.records is None:
+        return {}
+    names = {int(match[1]): match[2] for match in map(NAMED.match, trace.header) if match}
+    numbers = np.unique(trace.records[:, PARTITION].astype(np.int64)).tolist()
+    return {n: names.get(n, str(n) if n > 0 else UNNAMED) for n in numbers}
+
+
 def machine_of_jobs(trace: Trace, partitions: Partitions) -> np.ndarray:
     """Return which machine each job runs on, (n,) int64.
 
@@ -151,14 +163,12 @@ def machine_of_jobs(trace: Trace, partitions: Partitions) -> np.ndarray:
             f"{trace.name}: its partitions have {total:,} processors, and the machine has "
             f"{trace.processors:,}"
         )
-    names = {int(match[1]): match[2] for match in map(NAMED.match, trace.header) if match}
     place = {
         name: i for i, machine in enumerate(partitions.machines) for name in machine.partitions
     }
     numbers = trace.records[:, PARTITION].astype(np.int64)
     result = np.empty(len(trace), dtype=np.int64)
-    for number in np.unique(numbers).tolist():
-        name = names.get(number, str(number) if number > 0 else UNNAMED)
+    for number, name in names_of_partitions(trace).items():
         if name not in place:
             known = listed([machine.name for machine in partitions.machines])
             location = "in no partition" if name == UNNAMED else f"in the partition {name}"

@@ -38,8 +38,9 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return names in a line; of many, the first, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(f"{name:.{LONGEST}}" for name in names[:MOST_NAMES]) + more
+    most = MOST_NAMES if len(names) > MOST_NAMES + 1 else len(names)  # "and 1 more" is no shorter
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f"{name:.{LONGEST}}" for name in names[:most]) + more
 
 
 def suggest(name: str, names: Iterable[str]) -> str:

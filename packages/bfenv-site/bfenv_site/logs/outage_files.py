@@ -115,6 +115,8 @@ def load_outages(
     said = []
     if count := sum(end <= 0 for _, _, end, _ in events):
         said.append(f"{counted(count, 'outage')} before the log's first submission left out")
+    if count := sum(first >= last for _, first, _, _ in events):
+        said.append(f"{counted(count, 'outage')} after the log's last job")
     windows = [] if is_slurm else events
     if count := sum(first < 0 < end for _, first, end, _ in windows):
         said.append(f"{counted(count, 'outage')} cut at the log's first submission")

@@ -10,6 +10,7 @@ tasks within a parallel job are not. The queue is also the partition.
 import os
 import re
 
+from bfenv.core.text import counted
 from bfenv.workloads.logs.times import LATEST, read_integer
 from bfenv_site.logs.run import COMPLETED, FAILED, Log, Record, open_lines
 
@@ -47,7 +48,9 @@ def _parse(line: str) -> Record:
         account = ":".join(fields[job + 1 : moved - 1])
         fields[NAME : moved - 1] = [":".join(fields[NAME:job]), fields[job], account]
     if len(fields) < LEAST:
-        raise ValueError(f"{len(fields)} fields separated by colons, expected {LEAST} or more")
+        raise ValueError(
+            f"{counted(len(fields), 'field')} between colons, expected {LEAST} or more"
+        )
     queue, task = fields[QUEUE].strip(), fields[TASK].strip() if len(fields) > TASK else "0"
     # It follows the category, which may have colons in it, as in "-l h_rt=24:00:00".
     waits = (i for i in range(CATEGORY + 1, len(fields)) if IO_WAIT.fullmatch(fields[i]))

@@ -8,8 +8,8 @@ from bfenv.analysis.intervals import Interval
 from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
-from bfenv.core.partitions import partitions_of
-from bfenv.core.text import counted
+from bfenv.core.partitions import UNNAMED, Partitions, names_of_partitions, partitions_of
+from bfenv.core.text import counted, listed
 from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import find_outages
@@ -44,7 +44,9 @@ def sentences(comparison: SiteComparison) -> list[str]:
     if comparison.logged is not None:
         texts.append(reality(comparison))
     texts += _standstill(comparison.today.trace)
-    if comparison.closest is not None:
+    if mixed := _partitions(comparison):
+        texts.append(mixed)
+    elif comparison.closest is not None:
         policy, word = comparison.closest
         texts.append(
             f"{policy} repeats your log {REPEATS[word]}, better than {comparison.today.policy}. "
@@ -207,6 +209,20 @@ def _standstill(trace: Trace) -> list[str]:
         "simulation knows of no outage. Give your maintenance with bfenv workloads import "
         "--outages FILE, or compare with :outages=find after the name of the log."
     ]
+
+
+def _partitions(comparison: SiteComparison) -> str:
+    """Say that partitions are simulated as one machine, as their sizes are unknown; "" if not."""
+    trace = comparison.today.trace
+    names = [name for name in names_of_partitions(trace).values() if name != UNNAMED]
+    if len(names) < 2 or partitions_of(trace) != Partitions():
+        return ""
+    sizes = ",".join(f"{name}=N" for name in names[:2])
+    return (
+        f"The log has {len(names)} partitions ({listed(names)}), which share one machine in this "
+        "simulation. If they have nodes of their own, give their processors, and compare again: "
+        f"add :partitions='{sizes}{',...' if len(names) > 2 else ''}' to the name of the log."
+    )
 
 
 def reality(comparison: SiteComparison) -> str:

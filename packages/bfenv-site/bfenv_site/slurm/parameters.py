@@ -94,8 +94,9 @@ def read_parameters(text: str, strict: bool = True) -> tuple[dict[str, int], lis
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (part.strip() for part in item.partition("="))
         name = name.lower()
-        if name in UNMODELLED or (name not in PARAMETERS and not strict):
-            unmodelled.append(name)
+        if name not in PARAMETERS and (name in UNMODELLED or not strict):
+            hint = "" if name in UNMODELLED else suggest(name, {*PARAMETERS, *UNMODELLED})
+            unmodelled.append(f"{name} ({hint})" if hint else name)
             continue
         if name not in PARAMETERS:
             hint = suggest(name, {*PARAMETERS, *UNMODELLED}) or "see man slurm.conf"

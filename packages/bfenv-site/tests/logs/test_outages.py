@@ -67,6 +67,9 @@ def test_file(tmp_path):
     with pytest.warns(UserWarning, match="1 outage before .*; 1 outage cut at .*; 1 outage cut to"):
         found = load_outages(path, site(tmp_path))
     assert found == (Outage(0, 600, 4), Outage(1000, 2000, 4), Outage(3000, 3001, 2))
+    path.write_text(f"{NOON},{NOON + 600}\n2030-01-01,2030-01-02\n")
+    with pytest.warns(UserWarning, match="1 outage after the log's last job$"):
+        assert load_outages(path, site(tmp_path))[0] == Outage(0, 600, 4)
 
 
 @pytest.mark.parametrize("line", ["2026-01-01,then", "5,4", "1,2,0", "1,2,3,4", "1"])

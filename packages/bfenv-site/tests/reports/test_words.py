@@ -11,6 +11,7 @@ import pytest
 import bfenv
 from bfenv.analysis.intervals import Interval
 from bfenv.analysis.logged import logged_schedule
+from bfenv.core.jobs import PARTITION
 from bfenv.core.schedule import Schedule
 from bfenv_site.reports.comparison import compare_site
 from bfenv_site.reports.opening import verdict
@@ -18,6 +19,14 @@ from bfenv_site.reports.words import less_or_more, sentences
 from tests.linked_jobs import partitioned
 
 CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
+
+
+def load(path):
+    """The trace of a log, all of whose jobs are in one partition."""
+    trace = bfenv.load_workload(str(path))
+    records = trace.records.copy()
+    records[:, PARTITION] = 1
+    return replace(trace, records=records)
 
 
 def short(seconds, comparison):
@@ -35,7 +44,7 @@ def short(seconds, comparison):
 
 @pytest.fixture(scope="module")
 def compared(backfilling_site):
-    trace = bfenv.load_workload(str(backfilling_site))
+    trace = load(backfilling_site)
     schedules = {name: bfenv.simulate(trace, name) for name in ("easy", *CANDIDATES)}
     others = [schedules[name] for name in CANDIDATES]
     return compare_site(schedules["easy"], others, logged_schedule(trace)), schedules, trace
@@ -250,7 +259,7 @@ def test_interval(low, high, text):
 @pytest.mark.parametrize("policy", ["easy-sqf", "easy-lxf"])
 def test_closest(site, policy):
     """A log that ran under a candidate is repeated best by it; the verdict says so."""
-    trace = bfenv.load_workload(str(site))
+    trace = load(site)
     ran = bfenv.simulate(trace, policy)
     others = [bfenv.simulate(trace, name) for name in CANDIDATES]
     today = bfenv.simulate(trace, "fcfs")
@@ -266,9 +275,25 @@ def test_closest(site, policy):
     assert not any("--today" in text for text in texts)  # nothing is better than the truth
 
 
+def test_mixed_partitions(site):
+    """Partitions of unknown sizes are told, instead of another policy that repeats the log."""
+    trace = load(site)
+    records = trace.records.copy()
+    records[:, PARTITION] = 1 + np.arange(len(trace)) % 2
+    trace = replace(trace, records=records)
+    ran, today = bfenv.simulate(trace, "easy-sqf"), bfenv.simulate(trace, "fcfs")
+    text = sentences(compare_site(today, [bfenv.simulate(trace, "easy-lxf")], ran))[-1]
+    assert text.startswith("The log has 2 partitions (cpu, gpu), which share one machine")
+    assert text.endswith("add :partitions='cpu=N,gpu=N' to the name of the log.")
+    sizes = f"cpu={trace.processors},gpu=1"
+    known = replace(trace, header=(*trace.header, f"PartitionSizes: {sizes}"))
+    ran, today = (replace(schedule, trace=known) for schedule in (ran, today))
+    assert "partitions (" not in " ".join(sentences(compare_site(today, [], ran)))
+
+
 def test_misfit(site):
     """A log whose waits the simulation misses gets no verdict; why comes first."""
-    trace = bfenv.load_workload(str(site))
+    trace = load(site)
     today, other = bfenv.simulate(trace, "easy"), bfenv.simulate(trace, "easy-sqf")
     comparison = compare_site(today, [other], logged_schedule(trace))
     assert comparison.best is None

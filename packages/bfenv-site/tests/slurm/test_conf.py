@@ -341,6 +341,8 @@ def test_case_and_spaces():
     """Case and spaces of parameters do not matter."""
     values, unmodelled = read_parameters(" BF_Interval = 5 ,, bf_continue ")
     assert (values["bf_interval"], unmodelled) == (5, ["bf_continue"])
+    _, unmodelled = read_parameters("bf_windw=5,frobnicate", strict=False)
+    assert unmodelled == ["bf_windw (did you mean bf_window?)", "frobnicate"]
 
 
 def test_many_includes(tmp_path):
