@@ -7,6 +7,7 @@ Run it with `python -m bfenv.train_sb3`, or copy it and change what you like. It
 import argparse
 import sys
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -20,10 +21,17 @@ from bfenv.agents import save_model
 from bfenv.agents.sb3_callback import ShowProgress
 from bfenv.agents.sb3_policies import ScorerPolicy, export_network
 from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.evaluation import evaluate_agent
 
 POLICIES = ("ranker", "scorer", "MultiInputPolicy")
+BOUNDS = (  # of arguments
+    *((name, 0, inf) for name in ("episodes", "seed", "entropy")),
+    *((name, 1, inf) for name in ("steps", "num_steps", "epochs", "num_envs", "window", "threads")),
+    ("batch_size", 2, inf),
+    *((name, 0, 1) for name in ("learning_rate", "gamma", "gae_lambda")),
+)
 
 
 @dataclass
@@ -84,11 +92,16 @@ def make_model(args: Args) -> MaskablePPO:
 
 
 def train(args: Args) -> Path:
-    """Train a model, and save it with its card; return its file."""
+    """Train a model, and save it with its card; return its file.
+
+    Raises BfenvError or OSError before the training if it could not be scored or saved.
+    """
     model = make_model(args)
-    model.learn(args.steps, callback=ShowProgress())
+    if args.episodes:
+        BackfillEnv(args.workload or None, split="test").close()
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
+    model.learn(args.steps, callback=ShowProgress())
     if isinstance(model.policy, ScorerPolicy):
         export_network(model, folder / "model.json")  # acts without torch, and runs no code
     return save_model(model, folder / "model.zip")
@@ -100,9 +113,9 @@ def score(path: Path, args: Args) -> Table:
         path, args.workload or None, episodes=args.episodes, trust=True, window=args.window
     )
     table = Table(title=f"{args.episodes} test episodes")
-    table.add_column("policy", no_wrap=True)
-    for column in ("penalized slowdown", "slowdown / EASY's", "longest wait / EASY's"):
-        table.add_column(column, justify="right")
+    table.add_column("policy", overflow="fold")
+    for column in ("penalized", "slowdown / EASY's", "longest wait / EASY's"):
+        table.add_column(column, justify="right", min_width=9)
     for row in sorted(rows, key=lambda row: row.metrics["penalized_slowdown"] or 0.0):
         metrics: Any = row.metrics
         names = "penalized_slowdown", "slowdown_ratio", "longest_wait_ratio"
@@ -123,11 +136,16 @@ def read_args(words: list[str] | None = None) -> Args:
         option = "--" + name.replace("_", "-")
         parser.add_argument(option, type=kind, default=getattr(Args, name), help=text)
     args = Args(**vars(parser.parse_args(words)))
-    least = {"episodes": 0} | dict.fromkeys(("steps", "num_steps", "epochs", "num_envs"), 1)
-    for name, bound in least.items():
-        if getattr(args, name) < bound:
-            option = "--" + name.replace("_", "-")
-            parser.error(f"{option} must be at least {bound}, got {getattr(args, name)}")
+    for name, least, most in BOUNDS:
+        if not least <= getattr(args, name) <= most:  # also if it is NaN
+            bounds = f"at least {least}" if most == inf else f"from {least} to {most}"
+            parser.error(f"--{name.replace('_', '-')} must be {bounds}, got {getattr(args, name)}")
+    if args.num_envs * args.num_steps % args.batch_size == 1:
+        parser.error("the last batch of an update has one action: choose another --batch-size")
+    try:
+        torch.device(args.device)
+    except RuntimeError:
+        parser.error(f"--device: torch has no device {args.device!r}")
     return args
 
 
@@ -138,5 +156,5 @@ if __name__ == "__main__":
         print(path)
         if args.episodes:
             Console().print(score(path, args))
-    except BfenvError as error:
+    except (BfenvError, OSError) as error:
         sys.exit(f"python -m bfenv.train_sb3: {error}")

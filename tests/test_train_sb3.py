@@ -5,6 +5,8 @@ import pytest
 pytest.importorskip("sb3_contrib")
 pytestmark = [pytest.mark.torch, pytest.mark.compiled]
 
+from sb3_contrib import MaskablePPO  # noqa: E402
+
 from bfenv.agents.card import read_card  # noqa: E402
 from bfenv.core.errors import BfenvError  # noqa: E402
 from bfenv.train_sb3 import Args, read_args, score, train  # noqa: E402
@@ -21,12 +23,35 @@ def test_arguments():
     )
 
 
-@pytest.mark.parametrize("word", ["--steps", "--num-steps", "--episodes"])
-def test_too_few(word, capsys):
-    """A number that would train or score nothing is refused before the training."""
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("--steps 0", "--steps must be at least 1, got 0"),
+        ("--episodes -1", "--episodes must be at least 0, got -1"),
+        ("--batch-size 1", "--batch-size must be at least 2, got 1"),
+        ("--gamma 1.5", "--gamma must be from 0 to 1, got 1.5"),
+        ("--learning-rate nan", "--learning-rate must be from 0 to 1, got nan"),
+        ("--num-envs 3 --num-steps 3 --batch-size 4", "choose another --batch-size"),
+        ("--device tpu9", "--device: torch has no device 'tpu9'"),
+    ],
+)
+def test_wrong_arguments(words, error, capsys):
+    """An argument that would train nothing, or only NaN, is refused before the training."""
     with pytest.raises(SystemExit, match="2"):
-        read_args([word, "-1"])
-    assert f"{word} must be at least" in capsys.readouterr().err
+        read_args(words.split())
+    assert error in capsys.readouterr().err
+
+
+def test_nothing_lost(tmp_path, monkeypatch):
+    """What could not be saved or scored is not trained."""
+    monkeypatch.setattr(MaskablePPO, "learn", lambda *_, **__: pytest.fail("it trains"))
+    words = f"{WORDS} --episodes 0 --out {tmp_path / 'file' / 'folder'}"
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        train(read_args(words.split()))
+    short = WORDS.replace("jobs=4000", "jobs=2000")
+    with pytest.raises(BfenvError, match="split 'test' has .* jobs, too few"):
+        train(read_args(f"{short} --out {tmp_path / 'out'}".split()))
 
 
 def test_unknown_policy():

@@ -16,6 +16,10 @@ class WorkloadError(BfenvError):
     """A workload that cannot be read, generated or simulated."""
 
 
+class NoSuchFileError(WorkloadError, FileNotFoundError):
+    """A workload is to be read from a file that does not exist."""
+
+
 class PolicyError(BfenvError):
     """A policy that cannot run or misbehaves."""
 

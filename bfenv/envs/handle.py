@@ -182,7 +182,7 @@ def handles_of(env: Any) -> list[EnvHandle]:
     inner = getattr(env, "unwrapped", None)
     handles = getattr(inner, "handles", None)
     if handles is None:
-        handles = [member.unwrapped for member in getattr(inner, "envs", [inner])]
+        handles = [getattr(member, "unwrapped", None) for member in getattr(inner, "envs", [inner])]
     if not all(isinstance(handle, EnvHandle) for handle in handles):
         raise PolicyError(f"expected Backfill-v0 environments of this process, got {env}")
     return list(handles)

@@ -115,4 +115,5 @@ def _renew_state(batch: EnvBatch, trace: Trace, window: EpisodeWindow) -> None:
     sums[at.BOUNDED_SLOWDOWN] = slowdown[has_started].sum()
     sums[at.SHOWN_SLOWDOWN] = shown_slowdown[has_started].sum()
     sums[at.LONGEST_WAIT] = wait[has_started].max(initial=0)
+    sums[at.BEFORE_OVERDUE] = 0.0  # rests on EASY's longest wait with the true runtimes
     write_totals(state, batch.rules, cluster, jobs, 0, batch.new_buffers())

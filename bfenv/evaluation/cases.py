@@ -10,7 +10,7 @@ import numpy as np
 from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer
 from bfenv.core.durations import TAU
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
@@ -21,6 +21,8 @@ from bfenv.envs.warm_up import REQUESTED_START_POLICY, start_times
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.workloads.load import load_workload, takes_seed
 from bfenv.workloads.transform import split_range
+
+LEAST_JOBS = 8  # of an episode
 
 
 class Case(NamedTuple):
@@ -215,6 +217,9 @@ def short_length(trace: Trace | None, split: str) -> int:
     Args:
         trace: The trace; None for the traces of the default workload.
         split: The part of it that episodes are taken from.
+
+    Raises:
+        WorkloadError: If that would be fewer than LEAST_JOBS.
     """
     usual, warmup_jobs = DEFAULTS["episode_jobs"], DEFAULTS["warmup_jobs"]
     assert usual is not None
@@ -222,7 +227,12 @@ def short_length(trace: Trace | None, split: str) -> int:
         return usual
     first, last = split_range(trace, split)
     room = last - first - warmup_jobs
-    return usual if room >= usual else max(1, room // 2)
+    if room // 2 < LEAST_JOBS:
+        raise WorkloadError(
+            f"{trace.name}: the split {split!r} has {last - first} jobs, too few for a warm-up of "
+            f"{warmup_jobs} jobs and episodes of {LEAST_JOBS}; use a longer workload"
+        )
+    return usual if room >= usual else room // 2
 
 
 def check_whole(settings: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bfenv.core.distributions import load_offer, offers
-from bfenv.core.errors import UnknownNameError, WorkloadError
+from bfenv.core.errors import NoSuchFileError, UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
 from bfenv.workloads.archive.catalogue import CATALOGUE, SUFFIXES, local_logs, locate
@@ -260,5 +260,5 @@ def _locate(name: str) -> Path:
     if name in archived:
         raise WorkloadError(f"{name}: not downloaded yet; run `bfenv workloads fetch {name}`")
     if name.endswith(SUFFIXES) or os.path.basename(name) != name:
-        raise FileNotFoundError(f"no such workload file: {name}")
+        raise NoSuchFileError(f"no such workload file: {name}")
     raise UnknownNameError("workload", name, workloads().keys() | archived)

@@ -157,9 +157,12 @@ def test_loaded_to_the_end():
 
 
 def test_handles_of():
-    """An environment of another kind has no handles."""
+    """An environment of another kind has no handles, and neither has anything else."""
     with pytest.raises(bfenv.PolicyError, match="CartPole"):
         PolicyAgent("easy", gymnasium.make("CartPole-v1"))
+    for value in (None, 3):
+        with pytest.raises(bfenv.PolicyError, match=f"got {value}$"):
+            PolicyAgent("easy", value)
 
 
 def test_illegal_start():

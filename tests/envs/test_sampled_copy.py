@@ -182,6 +182,20 @@ def test_overdue():
     assert charges == pytest.approx(0.1 * sum(overdue), rel=1e-9)
 
 
+def test_longest_wait_of_the_reference():
+    """No total of the last decision rests on EASY's longest wait with the true runtimes."""
+    totals = []
+    for late in (300, 600):
+        runtime = np.repeat([300, late], [200, 100])
+        trace = bfenv.make_trace(np.arange(300) * 140, [4] * 300, runtime, 8, estimate=[600] * 300)
+        env = BackfillEnv(trace, split="all", warmup_jobs=0, episode_jobs=290, window=64)
+        _, info = env.reset(options={"first_job": 0})
+        while info["now"] < 20_000:
+            _, _, _, _, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
+        totals.append(sampled_copy(env, 0).batch.totals.before_overdue)
+    assert totals[0] == totals[1]
+
+
 def test_copies_of_copies():
     """A copy of a copy knows what has ended in that, and a reset plays the same jobs again."""
     copied = sampled_copy(opened(crowd()), 0)

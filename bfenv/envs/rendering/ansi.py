@@ -27,7 +27,7 @@ def render_text(env: EnvHandle) -> str:
             f"{busy} of {snapshot.processors} busy ({100 * busy // snapshot.processors} %), "
             f"{snapshot.free} free",
         ),
-        _line("ahead", _ahead(snapshot, view.horizon(env.trace.jobs))),
+        _line("ahead", _ahead(snapshot, view.horizon(env.jobs))),
         _line("running", _running(snapshot)),
         _line("head", _head(snapshot)),
         _line(

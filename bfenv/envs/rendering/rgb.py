@@ -175,7 +175,7 @@ def render_image(env: EnvHandle) -> np.ndarray:
     snapshot = view.take_snapshot(env, ROWS)
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
     _header(canvas, snapshot)
-    _cluster(canvas, snapshot, Axes(snapshot, view.horizon(env.trace.jobs)))
+    _cluster(canvas, snapshot, Axes(snapshot, view.horizon(env.jobs)))
     _legend(canvas)
     _queue(canvas, snapshot)
     return canvas.pixels()

@@ -119,7 +119,8 @@ def take_snapshot(env: EnvHandle, rows: int) -> Snapshot:
 def horizon(jobs: Jobs) -> int:
     """Return how many seconds ahead to show: four of five running jobs are no longer than that.
 
-    The longer a job, the likelier it is to be running at a random time, hence the weights.
+    The longer a job, the likelier it is to be running at a random time, hence the weights. `jobs`
+    has a placeholder of a second for each job to come.
     """
     longest_last = np.sort(jobs.estimate)
     share = np.cumsum(longest_last, dtype=np.float64)

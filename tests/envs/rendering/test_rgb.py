@@ -68,7 +68,7 @@ def test_profile():
     """The profile and the head's reservation are where they belong."""
     env = at_20("rgb_array")
     frame, snapshot = env.render(), take_snapshot(env, 0)
-    axes = Axes(snapshot, horizon(env.trace.jobs))
+    axes = Axes(snapshot, horizon(env.jobs))
     for time, busy in ((60, 3), (115, 2)):
         line = frame[axes.y(busy) - 1 : axes.y(busy) + 2, axes.x(time)]
         assert (line == INK).all(axis=1).any(), time

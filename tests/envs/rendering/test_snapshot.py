@@ -56,10 +56,11 @@ def test_horizon():
 
 
 def test_no_leak():
-    """True runtimes of unfinished jobs are in neither rendering."""
+    """True runtimes of unfinished jobs, and requests of jobs to come, are in neither rendering."""
     frames, texts = [], []
     for runtime in (range(500, 1000, 50), range(1000, 500, -50)):
-        trace = bfenv.make_trace(range(10), [1, 2, 3] * 3 + [8], runtime, 8, estimate=[1000] * 10)
+        estimate = [1000] * 9 + [1000 if runtime.step > 0 else 90_000]  # of a job to come
+        trace = bfenv.make_trace(range(10), [1, 2, 3] * 3 + [8], runtime, 8, estimate=estimate)
         env = BackfillEnv(
             trace, warmup_jobs=0, episode_jobs=None, split="all", idle="every_pass", window=5
         )
