@@ -13,7 +13,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
 from bfenv_site.futures.futures import KnownMachine
-from bfenv_site.slurm.conf import Multifactor, Partition, Site, expand_names
+from bfenv_site.slurm.conf import Multifactor, Partition, Site
+from bfenv_site.slurm.conf_lines import error_prefix, expand_names
 from bfenv_site.slurm.nodes import open_on
 from bfenv_site.slurm.scheduler import PARTITION, Slurm, decide, plan_all, run
 from bfenv_site.slurm.site import new_memory, policy_for
@@ -56,7 +57,8 @@ def on_live_queue(
     site = site._replace(default=parts.get(coming, site.default))
     places = {}
     for job, (_, names) in enumerate(jobs):
-        node_numbers = [numbers.get(name, -1) for name in expand_names("squeue", names)]
+        with error_prefix("squeue"):
+            node_numbers = [numbers.get(name, -1) for name in expand_names(names)]
         if node_numbers and min(node_numbers) >= 0:
             places[job] = node_numbers
     first = [

@@ -13,7 +13,7 @@ from bfenv_site.forecasts.known import UNLIMITED, places
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import read_sinfo
 from bfenv_site.live.squeue import read_squeue
-from bfenv_site.slurm.conf import expand_names
+from bfenv_site.slurm.conf_lines import expand_names
 from bfenv_site.slurm.live import planned_starts
 from site_helpers.queues import QUEUE
 
@@ -399,7 +399,7 @@ def test_plan_of_squeue(case, tmp_path):
         "\n".join(
             f"{name}|{case['processors']}|mixed|{part}"
             for part, of_part in (parts or {"main": "ALL"}).items()
-            for name in (names if of_part == "ALL" else expand_names("nodes", of_part))
+            for name in (names if of_part == "ALL" else expand_names(of_part))
         )
     )
     policy = "slurm"
