@@ -54,6 +54,14 @@ class Known(NamedTuple):
         jobs: np.ndarray = self.machine.job[self.machine.cluster.start < 0]
         return jobs
 
+    def starts_so_far(self, jobs: np.ndarray) -> np.ndarray:
+        """Return when jobs have started, (k,) int64 seconds; now for those that have not.
+
+        * `jobs`: (k,) int64 numbers in the log.
+        """
+        start = self.start[jobs]
+        return np.where((start >= 0) & (start < self.time), start, self.time)
+
 
 def under_policy(
     trace: Trace, policy: Policy, moments: Iterable[int], seed: int

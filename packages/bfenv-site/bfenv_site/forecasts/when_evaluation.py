@@ -14,12 +14,12 @@ from bfenv.core.schedule import Schedule
 from bfenv_site.forecasts.forecast import (
     FUTURES,
     PAST,
-    Forecaster,
     earlier_forecasts,
     joined,
     log_notes,
     source_of,
 )
+from bfenv_site.forecasts.forecaster import Forecaster
 from bfenv_site.forecasts.learned import (
     SCORED,
     Regression,

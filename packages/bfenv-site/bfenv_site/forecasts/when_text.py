@@ -10,9 +10,10 @@ from bfenv.analysis.plots.figure import BLUE, ORANGE, write_figure
 from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration
 from bfenv.core.jobs import ESTIMATE
 from bfenv.core.text import one_line
-from bfenv_site.forecasts.forecast import Forecaster, StartForecast
+from bfenv_site.forecasts.forecaster import Forecaster
 from bfenv_site.forecasts.known import UNLIMITED
 from bfenv_site.forecasts.past_forecasts import log_scale
+from bfenv_site.forecasts.start_forecast import StartForecast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,8 @@ from bfenv.workloads.logs.outages import MORE_THAN_ALL, united_outages
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.times import read_time, rounded
 from bfenv_site.defaults import PLANNER
-from bfenv_site.forecasts.forecast import FUTURES, Asked, Forecaster, joined
+from bfenv_site.forecasts.forecast import FUTURES, joined
+from bfenv_site.forecasts.forecaster import Forecaster, QueuedJob
 from bfenv_site.forecasts.known import UNLIMITED, what_is_known
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.nodes import (
@@ -179,7 +180,9 @@ def forecaster_of_queue(
         futures,
         seed,
         threads,
-        live={job: Asked(entry.name, snapshot.time - entry.submit) for job, entry in live.items()},
+        live={
+            job: QueuedJob(entry.name, snapshot.time - entry.submit) for job, entry in live.items()
+        },
         planner=scheduler if is_slurm(scheduler) else follow(find_competitor("slurm")),
         notes=tuple(notes),
         left_out={entry.name: entry.reason for entry in left_out},

@@ -11,8 +11,8 @@ from matplotlib.textpath import TextPath
 
 import bfenv_site
 from bfenv_site.forecasts import learned
-from bfenv_site.forecasts.forecast import StartForecast
 from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.start_forecast import StartForecast
 from bfenv_site.forecasts.when_text import write_strips
 from bfenv_site.live.live_queue import forecaster_of_queue
 from site_helpers.queues import QUEUE
