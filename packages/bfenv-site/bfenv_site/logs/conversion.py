@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -164,36 +164,15 @@ def convert(
     processors = _machine_size(path, runs, processors)
     runs = _jobs(reading, runs, processors)
     records = _records(path, runs)
-    origin = rounded(runs[0].submit)
-    log_estimates = records[:, swf.ESTIMATE].astype(np.int64)
-    records[:, swf.ESTIMATE] = fill_estimates(runs, log_estimates, limits)
-    submit, runtime, size, estimate = records[
-        :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
-    ].T.astype(np.int64)
-    check_unit(
-        path, runtime[log_estimates > 0], log_estimates[log_estimates > 0], log.durations, overrun
-    )
-    check_longest(path, runtime[log_estimates < 1], limits)
-    whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
-    for reason, concerned in (
-        ("no_estimate", log_estimates < 1),
-        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
-    ):
-        if concerned.any():
-            reading.examples[reason] = run_text(runs[int(np.argmax(concerned))])
-    runtime, estimate, changed = cl.apply_overrun(runtime, estimate, overrun)
-    reading.work["clipped"] = whole - int(np.dot(runtime, size))
-    counts = reading.counts
-    counts.update(changed, no_estimate=int(np.sum(log_estimates < 1)))
+    runtime, estimate = _runtimes_and_estimates(reading, runs, records, log, limits, overrun)
     if selection.ids is not None:
         sel.write_ids(selection.ids, runs)
     if selection.users is not None:
         sel.write_users(selection.users, runs)
-    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
-    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
-    numbered = tuple(_names(runs)) if selection.names else ()
-    count = len(runs)
+    header = _header(runs, log, reading.counts, timezone, processors, selection.names)
+    origin = rounded(runs[0].submit)
     del runs
+    submit, size = records[:, [swf.SUBMIT, swf.REQUESTED]].T.astype(np.int64)
     return make_trace(
         submit,
         size,
@@ -203,7 +182,7 @@ def convert(
         user=records[:, swf.USER],
         name=Path(path).name.split(".")[0],
         cleaning=cl.Imported(
-            **{reason: count for reason, count in counts.items() if count},
+            **{reason: count for reason, count in reading.counts.items() if count},
             encoding=log.encoding,
             examples=reading.examples,
             work=dict(reading.work),
@@ -211,21 +190,7 @@ def convert(
             other_nodes=frozenset(reading.nodes[1]),
         ),
         time_of_day=time_of_day(origin, zone),
-        header=(
-            "Version: 2.2",
-            f"MaxJobs: {count}",
-            f"MaxRecords: {count}",
-            f"UnixStartTime: {origin}",
-            f"TimeZoneString: {timezone}",
-            f"MaxProcs: {processors}",
-            *numbered,
-            *(f"Note: {note}" for note in notes),
-            *(
-                f"Note: not a job: {reason}: {count}"
-                for count, reason in cl.count_reasons(counts, cl.DROPPED)
-            ),
-            *(f"Note: {reason}: {count}" for count, reason in cl.count_reasons(counts, cl.CHANGED)),
-        ),
+        header=header,
         records=records,
     )
 
@@ -295,8 +260,10 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
     if not jobs:
         reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
         numbers = cl.count_reasons(reading.counts, reasons)
-        found = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
-        raise WorkloadError(f"{reading.path}: no line is a job that ran ({found})")
+        reasons_text = ", ".join(f"{text}: {count:,}" for count, text in numbers)
+        raise WorkloadError(
+            f"{reading.path}: no line is a job that ran ({reasons_text or 'there are none'})"
+        )
     if rn.peak_use(jobs) > processors:  # a single job that is too large may be a wrong line
         warnings.warn(
             f"{reading.path}: {rn.peak_use(runs):,} processors were in use at once, more than the "
@@ -332,18 +299,6 @@ def run_text(run: rn.Run) -> str:
     return f"line {run.line}: {job}{runtime} on {size}"
 
 
-def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
-    """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
-    queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
-    for label, names in (("Queue", queues), ("Partition", partitions)):
-        for name, number in dict(zip(names, rn.number_names(names), strict=True)).items():
-            if name:
-                yield f"{label}: {number} {'_'.join(name.split())}"
-    clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
-    if len(clusters) > 1:
-        yield f"Clusters: {' '.join(clusters)}"
-
-
 def _records(path: str | os.PathLike[str], runs: Sequence[rn.Run]) -> np.ndarray:
     """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1.
 
@@ -377,3 +332,80 @@ def _records(path: str | os.PathLike[str], runs: Sequence[rn.Run]) -> np.ndarray
         records[places >= 0, swf.PRECEDING] = places[places >= 0] + 1
         records[places >= 0, THINK] = 0
     return records
+
+
+def _runtimes_and_estimates(
+    reading: Reading,
+    runs: Sequence[rn.Run],
+    records: np.ndarray,
+    log: rn.Log,
+    limits: Mapping[str, int],
+    overrun: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return runtimes and estimates that fit each other, (n,) int64 seconds each.
+
+    Estimates that are missing are filled in, in the records too. What changes is counted.
+
+    * `records`: (n, 18) float64, what `_records` returns.
+    * `limits`: estimates of runs without one, by partition.
+
+    Raises WorkloadError if estimates are in another unit than runtimes.
+    """
+    log_estimates = records[:, swf.ESTIMATE].astype(np.int64)
+    has_none = log_estimates < 1
+    records[:, swf.ESTIMATE] = fill_estimates(runs, log_estimates, limits)
+    runtime, size, estimate = records[:, [swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]].T.astype(
+        np.int64
+    )
+    check_unit(reading.path, runtime[~has_none], log_estimates[~has_none], log.durations, overrun)
+    check_longest(reading.path, runtime[has_none], limits)
+    estimate = np.where(estimate < 1, runtime, estimate)
+    for reason, is_affected in (
+        ("no_estimate", has_none),
+        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
+    ):
+        if is_affected.any():
+            reading.examples[reason] = run_text(runs[int(np.argmax(is_affected))])
+    work = int(np.dot(runtime, size))
+    runtime, estimate, changes = cl.apply_overrun(runtime, estimate, overrun)
+    reading.work["clipped"] = work - int(np.dot(runtime, size))
+    reading.counts.update(changes, no_estimate=int(np.sum(has_none)))
+    return runtime, estimate
+
+
+def _header(
+    runs: Sequence[rn.Run],
+    log: rn.Log,
+    counts: Mapping[str, int],
+    timezone: str,
+    processors: int,
+    has_names: bool,
+) -> tuple[str, ...]:
+    """Return the lines of the SWF header; with `has_names`, those of queues and partitions too."""
+    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
+    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
+    dropped = cl.count_reasons(counts, cl.DROPPED)
+    notes += [f"not a job: {reason}: {count}" for count, reason in dropped]
+    notes += [f"{reason}: {count}" for count, reason in cl.count_reasons(counts, cl.CHANGED)]
+    return (
+        "Version: 2.2",
+        f"MaxJobs: {len(runs)}",
+        f"MaxRecords: {len(runs)}",
+        f"UnixStartTime: {rounded(runs[0].submit)}",
+        f"TimeZoneString: {timezone}",
+        f"MaxProcs: {processors}",
+        *(_names(runs) if has_names else ()),
+        *(f"Note: {note}" for note in notes),
+    )
+
+
+def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
+    """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
+    queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
+    for label, names in (("Queue", queues), ("Partition", partitions)):
+        for name, number in dict(zip(names, rn.number_names(names), strict=True)).items():
+            if name:
+                yield f"{label}: {number} {'_'.join(name.split())}"
+    clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
+    if len(clusters) > 1:
+        yield f"Clusters: {' '.join(clusters)}"
