@@ -270,12 +270,6 @@ def _processors_name(text: str, before: Trace, after: Trace) -> str:
     return f"{after.processors:,} processors ({change})"
 
 
-def _load_name(text: str, before: Trace, after: Trace) -> str:
-    if text[0] in "+-":
-        return f"load {_relative(text)} ({after.offered_load:.2f})"
-    return f"load {text}"
-
-
 class Change(NamedTuple):
     """A kind of change that `with_changes` can make."""
 
@@ -293,7 +287,15 @@ CHANGES = {
     "estimates": Change(
         with_other_estimates, "-30%", lambda text, *_: f"estimates {_relative(_signed(text))}"
     ),
-    "load": Change(with_offered_load, "0.9", _load_name),
+    "load": Change(
+        with_offered_load,
+        "0.9",
+        lambda text, _, after: (
+            f"load {_relative(text)} ({after.offered_load:.2f})"
+            if text[0] in "+-"
+            else f"load {text}"
+        ),
+    ),
     "maintenance": Change(with_maintenance, "down.csv", lambda text, *_: f"with {Path(text).name}"),
     "without": Change(without, "outages", lambda text, *_: f"without {text}"),
 }
