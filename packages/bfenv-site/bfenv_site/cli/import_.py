@@ -141,7 +141,7 @@ def import_log(
         source = io.source_of(kind)
     if source is io.Source.auto:
         source = io.Source(find_format(log, fields))
-    options = io.own_options(
+    options = io.checked_options(
         source,
         mapping=mapping,
         delimiter=delimiter,
@@ -255,8 +255,8 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
 
 def _shared(kind: str, names: list[str], options: str) -> str:
     """Say whose jobs are on one machine, and which options take them apart."""
-    listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-    return f"Jobs of {len(names)} {kind} share one machine here ({listed}): see {options}."
+    names_text = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+    return f"Jobs of {len(names)} {kind} share one machine here ({names_text}): see {options}."
 
 
 def _report(log: Path, trace: "Trace") -> None:

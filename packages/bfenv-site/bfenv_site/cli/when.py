@@ -239,15 +239,15 @@ def when(
         )
 
 
-def _check_together(given: Sequence[str], format: WhenFormat, jobs: Sequence[str]) -> None:
+def _check_together(typed_options: Sequence[str], format: WhenFormat, jobs: Sequence[str]) -> None:
     """Refuse options that contradict each other, or of which one would be ignored.
 
-    * `given`: the options that were typed.
+    * `typed_options`: their names.
     * `format`, `jobs`: values of --format and --job.
     """
 
     def any_of(*names: str) -> str | None:
-        return next((name for name in given if name in names), None)
+        return next((name for name in typed_options if name in names), None)
 
     if any_of("--evaluate"):
         if format is WhenFormat.prometheus or any_of("--out"):

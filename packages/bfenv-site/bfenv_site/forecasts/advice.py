@@ -48,7 +48,7 @@ def advise(
     Returns:
         At most MOST, the shortest wait first.
     """
-    knowledge = forecaster.known
+    knowledge = forecaster.knowledge
     if job is not None:
         size, limit, user = knowledge.requests[[SIZE, ESTIMATE, USER], job].tolist()
     longest = int(knowledge.requests[ESTIMATE].max())

@@ -21,7 +21,7 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at, read_labels
 from bfenv_site.forecasts.forecaster import Forecaster, NewJob, check_request
-from bfenv_site.forecasts.known import Known, as_recorded, sample_waits, under_policy
+from bfenv_site.forecasts.knowledge import Knowledge, as_recorded, sample_waits, under_policy
 from bfenv_site.forecasts.learned import FEATURES, Learner, request_in
 from bfenv_site.forecasts.start_forecast import StartForecast
 
@@ -41,7 +41,7 @@ class Source(NamedTuple):
     seed: int
     learner: Learner | None = None  # what recorded waits teach
 
-    def known_at(self, moments: Iterable[int]) -> Iterator[Known]:
+    def knowledge_at(self, moments: Iterable[int]) -> Iterator[Knowledge]:
         """Yield what is known at ascending moments."""
         if self.logged is not None:
             return as_recorded(self.logged, moments)
@@ -141,20 +141,22 @@ def forecaster_at(
     submit = source.trace.jobs.submit
     if new is not None:
         check_request(new, trace.name, trace.processors, source.trace.requests)
-    chosen = pf.past_moments(len(submit), check_integer("past", past, 0))
-    chosen = chosen[submit[chosen] < moment].tolist()
+    past_jobs = pf.past_moments(len(submit), check_integer("past", past, 0))
+    past_jobs = past_jobs[submit[past_jobs] < moment].tolist()
     earlier: list[pf.PastForecasts] = []
     for knowledge, job in zip(
-        source.known_at([*submit[chosen].tolist(), moment]), [*chosen, -1], strict=True
+        source.knowledge_at([*submit[past_jobs].tolist(), moment]), [*past_jobs, -1], strict=True
     ):
         if job >= 0:
-            earlier.append(earlier_forecasts(source, knowledge, job, joined(earlier), threads))
-            done(len(earlier) / len(chosen))
+            earlier.append(
+                earlier_forecasts(source, knowledge, job, join_forecasts(earlier), threads)
+            )
+            done(len(earlier) / len(past_jobs))
     return Forecaster(
         trace.name,
         knowledge,
         source.policy,
-        joined(earlier),
+        join_forecasts(earlier),
         futures,
         seed,
         threads,
@@ -177,7 +179,7 @@ def log_notes(trace: Trace) -> tuple[str, ...]:
 
 def earlier_forecasts(
     source: Source,
-    known: Known,
+    knowledge: Knowledge,
     job: int,
     before: pf.PastForecasts,
     threads: int | None = None,
@@ -186,35 +188,35 @@ def earlier_forecasts(
 
     * `before`: the forecasts before these, which they are corrected by.
     """
-    generator, time = np.random.default_rng((source.seed, job)), known.time
-    queue = known.queue
-    waiting_jobs = queue[known.requests[SUBMIT, queue] < time]
-    chosen = generator.choice(
+    generator, time = np.random.default_rng((source.seed, job)), knowledge.time
+    queue = knowledge.queue
+    waiting_jobs = queue[knowledge.requests[SUBMIT, queue] < time]
+    sample = generator.choice(
         waiting_jobs, size=min(len(waiting_jobs), PAST_WAITING), replace=False
     )
-    asked = np.append(np.sort(chosen), job)
+    jobs = np.append(np.sort(sample), job)
     waits = sample_waits(
-        known,
-        known.machine,
+        knowledge,
+        knowledge.machine,
         source.policy,
-        asked,
+        jobs,
         futures=PAST_FUTURES,
         seed=(source.seed, time),
         threads=threads,
     )
-    waited = time - known.requests[SUBMIT, asked]
-    request = known.requests[[SIZE, ESTIMATE]][:, asked].T
-    moment, quantiles = np.full(len(asked), time), pf.quantiles_of(waits.samples)
-    corrected, rows = np.full_like(quantiles, np.nan), np.full((len(asked), FEATURES), np.nan)
+    waited = time - knowledge.requests[SUBMIT, jobs]
+    request = knowledge.requests[[SIZE, ESTIMATE]][:, jobs].T
+    moment, quantiles = np.full(len(jobs), time), pf.quantiles_of(waits.samples)
+    corrected, rows = np.full_like(quantiles, np.nan), np.full((len(jobs), FEATURES), np.nan)
     if source.learner is not None:
-        start = known.starts_so_far(before.job)
+        start = knowledge.starts_so_far(before.job)
         corrected = pf.corrected(quantiles, waited, request, before, start, time)
-        for i, number in enumerate(asked.tolist()):
+        for i, number in enumerate(jobs.tolist()):
             rows[i] = source.learner.features(request_in(source.trace, number), time)
-    return pf.PastForecasts(asked, moment, waited, request, quantiles, corrected, rows)
+    return pf.PastForecasts(jobs, moment, waited, request, quantiles, corrected, rows)
 
 
-def joined(parts: Sequence[pf.PastForecasts]) -> pf.PastForecasts:
+def join_forecasts(parts: Sequence[pf.PastForecasts]) -> pf.PastForecasts:
     """Put earlier forecasts together."""
     none = np.zeros(0, dtype=np.int64)
     request = np.zeros((0, 2), dtype=np.int64)

@@ -14,7 +14,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER
 from bfenv.core.policy import Policy
 from bfenv.core.text import counted, listed
-from bfenv_site.forecasts.known import Known, places, sample_waits
+from bfenv_site.forecasts.knowledge import Knowledge, places, sample_waits
 from bfenv_site.forecasts.learned import Learner, Request, is_installed, mixed
 from bfenv_site.forecasts.start_forecast import StartForecast
 from bfenv_site.futures.futures import KnownMachine, with_waiting
@@ -45,7 +45,7 @@ class Forecaster:
     """Forecasts at one moment: what is known then, and what earlier forecasts teach."""
 
     name: str  # of the log
-    known: Known
+    knowledge: Knowledge
     policy: Policy
     past: pf.PastForecasts  # those of this moment and later ones have no effect
     futures: int
@@ -71,7 +71,7 @@ class Forecaster:
             raise BfenvError(
                 f"in which partition is the new job? Choose one of {names} with --partition"
             )
-        processors = int(self.known.machine.cluster.state[PROCESSORS])
+        processors = int(self.knowledge.machine.cluster.state[PROCESSORS])
         return min(processors, self.partitions.get(self.partition, processors))
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
@@ -81,7 +81,7 @@ class Forecaster:
             BfenvError: If the job is larger than the machine or its partition, or longer than any
                 so far; the user is not known; or see `largest`.
         """
-        knowledge = self.known
+        knowledge = self.knowledge
         several = len(self.partitions) > 1
         size, limit, user = check_request(
             NewJob(size, limit, user),
@@ -102,14 +102,14 @@ class Forecaster:
         Raises:
             BfenvError: If a job does not wait.
         """
-        queue = self.known.queue
+        queue = self.knowledge.queue
         if jobs is None:
             if not len(queue):
                 notes = f" ({'; '.join(self.notes)})" if self.left_out else ""
                 state = "no job waits for processors now" if self.left_out else "no job waits now"
                 raise BfenvError(f"{state}{notes}: ask for a new one by its size and limit")
-            return self.of(self.known.machine, queue)
-        return self.of(self.known.machine, np.array([self.number(job) for job in jobs]))
+            return self.of(self.knowledge.machine, queue)
+        return self.of(self.knowledge.machine, np.array([self.number(job) for job in jobs]))
 
     def number(self, job: int | str) -> int:
         """Return the number of a waiting job.
@@ -118,42 +118,44 @@ class Forecaster:
             BfenvError: If it does not wait.
         """
         if self.live is not None:
-            numbers = {asked.name: number for number, asked in self.live.items()}
+            numbers = {job.name: number for number, job in self.live.items()}
             number = numbers.get(str(job), -1)
-            if number not in self.known.queue:
+            if number not in self.knowledge.queue:
                 reason = self.left_out.get(str(job))
                 state = f"has no forecast, because of {reason}" if reason else "does not wait"
                 raise BfenvError(f"job {job} {state} in {self.name}")
             return number
         number = int(job) if str(job).isdecimal() else -1
-        if number not in self.known.queue:
-            is_submitted = 0 <= number < len(self.known.start)
+        if number not in self.knowledge.queue:
+            is_submitted = 0 <= number < len(self.knowledge.start)
             state = "has started" if is_submitted else "has not been submitted"
-            raise BfenvError(f"job {job} {state} by then, {self.known.time} s: it does not wait")
+            raise BfenvError(
+                f"job {job} {state} by then, {self.knowledge.time} s: it does not wait"
+            )
         return number
 
     def changed(self, job: int, size: int, limit: int) -> StartForecast:
         """Forecast the start of a waiting job if it asked for something else, in its place."""
-        machine = self.known.machine
+        machine = self.knowledge.machine
         requests = machine.requests.copy()
         requests[[SIZE, ESTIMATE], np.flatnonzero(machine.job == job)] = size, limit
         requests.flags.writeable = False
         return self.of(machine._replace(requests=requests), np.array([job]))
 
-    def of(self, machine: KnownMachine, asked: np.ndarray) -> StartForecast:
+    def of(self, machine: KnownMachine, jobs: np.ndarray) -> StartForecast:
         """Forecast the starts of jobs, (a,) numbers of the machine, from its futures."""
-        knowledge, past, time = self.known, self.past, self.known.time
+        knowledge, past, time = self.knowledge, self.past, self.knowledge.time
         waits = sample_waits(
             knowledge,
             machine,
             self.policy,
-            asked,
+            jobs,
             futures=self.futures,
             seed=(self.seed, time),
             threads=self.threads,
             planner=self.planner,
         )
-        requests = machine.requests[:, places(machine.job, asked)]
+        requests = machine.requests[:, places(machine.job, jobs)]
         waited = time - requests[SUBMIT]
         past = pf.PastForecasts(*(column[past.moment < time] for column in past))
         start = knowledge.starts_so_far(past.job)
@@ -162,13 +164,13 @@ class Forecaster:
         )
         count = len(past.moment) if len(past.moment) >= pf.FEWEST else 0
         notes = [*self.notes]
-        held = self._held(waits.samples, waited, requests[SIZE])
-        for i, recorded_waits in held.items():
+        held_waits = self._waits_of_held(waits.samples, waited, requests[SIZE])
+        for i, recorded_waits in held_waits.items():
             samples[i] = recorded_waits
         if self.learner is not None and len(past.moment):
             if is_installed():
-                samples = self._mixed(self.learner, samples, waited, asked, requests, past, start)
-                for i, recorded_waits in held.items():
+                samples = self._mixed(self.learner, samples, waited, jobs, requests, past, start)
+                for i, recorded_waits in held_waits.items():
                     longest = recorded_waits[-1]  # that of samples in which the job never starts
                     samples[i] = np.where(
                         recorded_waits == longest, longest, np.minimum(samples[i], longest)
@@ -178,8 +180,8 @@ class Forecaster:
                     "without scikit-learn, nothing is learned from recorded waits: "
                     'pip install "bfenv[site]"'
                 )
-        if held:
-            held_jobs = ", ".join(str(job) for job in asked[[*held]].tolist())
+        if held_waits:
+            held_jobs = ", ".join(str(job) for job in jobs[[*held_waits]].tolist())
             notes.append(
                 f"held by something that the policy does not know, as processors are free: job "
                 f"{held_jobs}; the forecast is that of recorded waits as long as this"
@@ -188,11 +190,11 @@ class Forecaster:
             notes.append("no job has ended yet: runtimes are only known to be below the limits")
         if not count and self.live is None:
             notes.append("there are too few earlier forecasts to correct this one by")
-        names = tuple("new" if job < 0 else str(job) for job in asked.tolist())
+        names = tuple("new" if job < 0 else str(job) for job in jobs.tolist())
         if self.live is not None:
-            asked_jobs = [self.live.get(job, QueuedJob("new", 0)) for job in asked.tolist()]
-            names = tuple(job.name for job in asked_jobs)
-            waited = np.array([job.waited for job in asked_jobs])
+            queued_jobs = [self.live.get(job, QueuedJob("new", 0)) for job in jobs.tolist()]
+            names = tuple(job.name for job in queued_jobs)
+            waited = np.array([job.waited for job in queued_jobs])
         return StartForecast(
             time,
             self.policy.name,
@@ -212,22 +214,24 @@ class Forecaster:
         learner: Learner,
         samples: np.ndarray,
         waited: np.ndarray,
-        asked: np.ndarray,
+        jobs: np.ndarray,
         requests: np.ndarray,
         past: pf.PastForecasts,
         start: np.ndarray,
     ) -> np.ndarray:
         """Mix samples with what is learned from recorded waits; shapes as in `mixed`."""
         rows = [
-            learner.features(Request(job, *request), self.known.time)
+            learner.features(Request(job, *request), self.knowledge.time)
             for job, request in zip(
-                asked.tolist(), requests[[SIZE, ESTIMATE, USER, SUBMIT]].T.tolist(), strict=True
+                jobs.tolist(), requests[[SIZE, ESTIMATE, USER, SUBMIT]].T.tolist(), strict=True
             )
         ]
-        points = learner.points(len(self.known.start), self.moments)
-        return mixed(samples, waited, np.array(rows), past, start, self.known.time, learner, points)
+        points = learner.points(len(self.knowledge.start), self.moments)
+        return mixed(
+            samples, waited, np.array(rows), past, start, self.knowledge.time, learner, points
+        )
 
-    def _held(
+    def _waits_of_held(
         self, samples: np.ndarray, waited: np.ndarray, size: np.ndarray
     ) -> dict[int, np.ndarray]:
         """Return the recorded waits, (F,), for each job that waits although the policy starts it.
@@ -237,10 +241,12 @@ class Forecaster:
         """
         if self.learner is None:
             return {}
-        free = int(self.known.machine.cluster.state[FREE])
+        free = int(self.knowledge.machine.cluster.state[FREE])
         at_once = np.quantile(samples, HELD_LEVEL, axis=1) < 1
-        held = np.flatnonzero((waited > MOMENT) & (size <= free) & at_once)
-        return {i: self._recorded_waits(int(waited[i]), samples.shape[1]) for i in held.tolist()}
+        held_jobs = np.flatnonzero((waited > MOMENT) & (size <= free) & at_once)
+        return {
+            i: self._recorded_waits(int(waited[i]), samples.shape[1]) for i in held_jobs.tolist()
+        }
 
     def _recorded_waits(self, waited: int, count: int) -> np.ndarray:
         """Return how much longer jobs have waited that waited as long, (count,) ascending.
@@ -249,8 +255,8 @@ class Forecaster:
         may never start. If fewer than FEWEST_HELD jobs have waited as long, multiples of the wait
         so far are added.
         """
-        start = self.known.start
-        wait = (start - self.known.requests[SUBMIT, : len(start)])[start >= 0]
+        start = self.knowledge.start
+        wait = (start - self.knowledge.requests[SUBMIT, : len(start)])[start >= 0]
         longer = np.sort(wait[wait > waited] - waited)
         if len(longer) < FEWEST_HELD:
             longer = np.sort(np.append(longer, np.array([0.5, 1, 2, 4, 8]) * waited))

@@ -24,9 +24,9 @@ from bfenv.workloads.logs.outages import MORE_THAN_ALL, united_outages
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.times import read_time, rounded
 from bfenv_site.defaults import PLANNER
-from bfenv_site.forecasts.forecast import FUTURES, joined
+from bfenv_site.forecasts.forecast import FUTURES, join_forecasts
 from bfenv_site.forecasts.forecaster import Forecaster, QueuedJob
-from bfenv_site.forecasts.known import UNLIMITED, what_is_known
+from bfenv_site.forecasts.knowledge import UNLIMITED, knowledge_of
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.nodes import (
     Node,
@@ -142,7 +142,7 @@ def forecaster_of_queue(
     if may_come and len(partitions) > 1 and knows_partitions(competitor):
         notes.append(f"partitions of jobs to come are not known: all are taken to be in {coming}")
     cluster = cluster_at(now, log.requests, log.start, log.end, processors)
-    knowledge = what_is_known(cluster, Jobs(*log.requests), outages)
+    knowledge = knowledge_of(cluster, Jobs(*log.requests), outages)
 
     def follow(competitor: Competitor) -> Policy:
         """Return the policy with the nodes and partitions of the queue, if it knows them."""
@@ -161,7 +161,7 @@ def forecaster_of_queue(
         Path(squeue).name,
         knowledge,
         scheduler,
-        joined([]),
+        join_forecasts([]),
         futures,
         seed,
         threads,

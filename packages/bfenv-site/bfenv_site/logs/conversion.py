@@ -28,7 +28,7 @@ from bfenv_site.logs.dependencies import waited_for
 from bfenv_site.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
 
 FEW_PARTITIONS = 8  # whose own use a message lists
-TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines have
+REPEATS = ("duplicates", "parents")  # reasons of runs whose work other lines have
 NOT_READ = rn.Record()
 # An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
 ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
@@ -61,7 +61,7 @@ class Reading:
     def drop(self, reason: str, run: rn.Run) -> None:
         """Count a run that is no job of the trace."""
         self.counts[reason] += 1
-        self.work[reason] += run.work if reason not in TOLD_TWICE else 0
+        self.work[reason] += run.work if reason not in REPEATS else 0
         self.examples.setdefault(reason, run_text(run))
 
 
@@ -158,7 +158,7 @@ def convert(
         ("cluster", [*filter(None, [selection.cluster])]),
     ):
         sel.check_names(path, kind, reading.runs, reading.other_records, names)
-    runs = _each_once(reading, log.has_gaps)
+    runs = _unique_runs(reading, log.has_gaps)
     reading.runs = []  # millions of them: each step keeps what the next one needs
     runs = sel.select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
@@ -195,7 +195,7 @@ def convert(
     )
 
 
-def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
+def _unique_runs(reading: Reading, is_table: bool) -> list[rn.Run]:
     """Return each run once: of equal id, cluster, submit and start time; no array beside its tasks.
 
     A further run of a requeued job is submitted when the one before ended, if the log repeats the
@@ -207,28 +207,30 @@ def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
     jobs = (run.job for run in runs) if arrays else ()
     tasks = {task.groups() for task in map(TASK.match, jobs) if task}
     place_of: dict[tuple[str | Number, ...], int] = {}
-    once: list[rn.Run] = []
+    unique_runs: list[rn.Run] = []
     for run in runs:
         if run.job in arrays and arrays[run.job] in tasks:
             reading.drop("parents", run)
             continue
         key = run.cluster, run.job, run.submit, run.start
         amounts = (run.runtime, run.size) if is_table else ()
-        if run.job and (i := place_of.setdefault((*key, *amounts), len(once))) < len(once):
-            shorter, once[i] = sorted((run, once[i]), key=operator.attrgetter("work"))
+        count = len(unique_runs)
+        i = place_of.setdefault((*key, *amounts), count) if run.job else count
+        if i < count:
+            shorter, unique_runs[i] = sorted((run, unique_runs[i]), key=operator.attrgetter("work"))
             reading.drop("duplicates", shorter)
             continue
-        once.append(run)
+        unique_runs.append(run)
     if is_table:
-        return once
+        return unique_runs
     ends: dict[tuple[str, str], Number] = {}
-    for i in sorted(range(len(once)), key=lambda i: once[i].start):
-        run = once[i]
+    for i in sorted(range(len(unique_runs)), key=lambda i: unique_runs[i].start):
+        run = unique_runs[i]
         end = ends.get((run.cluster, run.job), 0) if run.job else 0
         if run.submit < end <= run.start:
-            once[i] = run._replace(submit=end)
+            unique_runs[i] = run._replace(submit=end)
         ends[run.cluster, run.job] = run.start + run.runtime
-    return once
+    return unique_runs
 
 
 def _machine_size(
@@ -271,20 +273,20 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
             "one",
             stacklevel=4,
         )
-    counts, seen = reading.counts, set()
+    counts, ids = reading.counts, set()
     counts["reordered"] = int(np.sum(np.diff(rn.column(jobs, "submit")) < 0))
     jobs.sort(key=operator.attrgetter("submit"))
     no_state = all(run.status == rn.UNKNOWN for run in jobs)  # the log has none
     for run in jobs:
         job = run.cluster, run.job
         oddities = {
-            "requeued": run.job and job in seen,
+            "requeued": run.job and job in ids,
             "components": "+" in run.job,
             "early_start": 0 <= run.start < run.submit,
-            "odd_size": run.asked > 0 and run.asked != run.size,
+            "odd_size": run.request > 0 and run.request != run.size,
             "unknown_state": run.status == rn.UNKNOWN and not no_state,
         }
-        seen.add(job)
+        ids.add(job)
         for oddity, holds in oddities.items():
             if holds:
                 counts[oddity] += 1

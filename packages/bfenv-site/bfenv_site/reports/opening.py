@@ -194,15 +194,15 @@ def people(comparison: SiteComparison, names: Names) -> Markup | None:
         return None
     tables = []
     for division, members in parties(comparison.today, best.schedule, names).items():
-        listed, left_out = winners_and_losers(members)
-        waits = [wait for party in listed for wait in (party.before, party.after)]
+        shown_parties, left_out = winners_and_losers(members)
+        waits = [wait for party in shown_parties for wait in (party.before, party.after)]
         texts = durations(waits, [comparison.typical])  # all in one unit
         changes = signed_durations(
-            [party.after - party.before for party in listed], [comparison.typical]
+            [party.after - party.before for party in shown_parties], [comparison.typical]
         )
         rows = [
             (None, [Cell(party.label), *map(Cell, numbers), Cell(f"{party.jobs:,}")])
-            for party, *numbers in zip(listed, changes, texts[::2], texts[1::2], strict=True)
+            for party, *numbers in zip(shown_parties, changes, texts[::2], texts[1::2], strict=True)
         ]
         caption = f"Mean waits by {division}" + (
             f": the {MOST} that save the most hours in all, and the {MOST} that lose the most; "

@@ -195,11 +195,12 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     factor = _factor(match)
     if factor <= 0:
         raise WorkloadError(f"estimates: a decrease must be below 100%, got {text!r:.60}")
-    asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
-    estimate = np.maximum(asked, trace.runtime)
-    held = int(np.sum(asked < trace.runtime))
-    notes = (f"{counted(held, 'job keeps', 'jobs keep')} the runtime as estimate",) if held else ()
-    return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
+    scaled = np.rint(trace.jobs.estimate * factor).astype(np.int64)
+    estimate = np.maximum(scaled, trace.runtime)
+    count = int(np.sum(scaled < trace.runtime))
+    notes = (f"{counted(count, 'job keeps', 'jobs keep')} the runtime as estimate",)
+    changed = replace(trace, jobs=trace.jobs._replace(estimate=estimate))
+    return Changed(changed, notes if count else ())
 
 
 def with_offered_load(trace: Trace, text: str) -> Changed:

@@ -44,10 +44,10 @@ def on_live_queue(
     Raises PolicyError if slurm.conf does not have one of the nodes, or the partition `new`, or if
     the competitor makes whole schedules.
     """
-    made = _maker(competitor)
-    if made is None:
+    maker = _maker(competitor)
+    if maker is None:
         return find_policy(competitor)
-    site = made.keywords["site"]
+    site = maker.keywords["site"]
     site = _site_now(site if isinstance(site, Site) else site(processors), nodes)
     site = _with_unions(site, [partition for partition, _ in jobs])
     numbers = {name: number for number, name in enumerate(site.names)}
@@ -68,7 +68,7 @@ def on_live_queue(
     memory = partial(
         live_memory,
         site=site,
-        settings=made.keywords["settings"],
+        settings=maker.keywords["settings"],
         parts=np.array(first, dtype=np.int64),
         new=parts.get(new, site.default),
         places=places,
@@ -86,8 +86,8 @@ def partitions_of_conf(competitor: Competitor) -> tuple[dict[str, int], str]:
 
     There are none, and no default, without a slurm.conf.
     """
-    made = _maker(competitor)
-    site = None if made is None else made.keywords["site"]
+    maker = _maker(competitor)
+    site = None if maker is None else maker.keywords["site"]
     if not isinstance(site, Site):
         return {}, ""
     sizes = {part.name: int(site.sizes[part.nodes].sum()) for part in site.partitions}
@@ -96,13 +96,13 @@ def partitions_of_conf(competitor: Competitor) -> tuple[dict[str, int], str]:
 
 def _maker(competitor: Competitor) -> partial[Any] | None:
     """Return what makes the policy `slurm`, with its site and settings; None of other policies."""
-    made: Any
+    maker: Any
     if isinstance(competitor, BoundPolicy):
-        made = competitor.bind
+        maker = competitor.bind
     else:
-        made = find_policy(competitor).memory
-    is_slurm = isinstance(made, partial) and made.func in (policy_for, new_memory)
-    return made if is_slurm else None
+        maker = find_policy(competitor).memory
+    is_slurm = isinstance(maker, partial) and maker.func in (policy_for, new_memory)
+    return maker if is_slurm else None
 
 
 def _with_unions(site: Site, partitions: Sequence[str]) -> Site:

@@ -11,7 +11,7 @@ from matplotlib.textpath import TextPath
 
 import bfenv_site
 from bfenv_site.forecasts import learned
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.knowledge import UNLIMITED
 from bfenv_site.forecasts.start_forecast import StartForecast
 from bfenv_site.forecasts.when_text import write_strips
 from bfenv_site.live.live_queue import forecaster_of_queue

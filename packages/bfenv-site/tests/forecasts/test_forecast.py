@@ -9,7 +9,7 @@ import pytest
 import bfenv
 import bfenv_site
 from bfenv.core.jobs import Outage
-from bfenv_site.forecasts import known
+from bfenv_site.forecasts import knowledge
 from bfenv_site.forecasts.advice import advise
 from bfenv_site.forecasts.forecast import forecaster_at
 from bfenv_site.forecasts.learned import FEATURES
@@ -42,7 +42,7 @@ def test_three_jobs(size, monkeypatch):
     def all_cases(history, jobs, chosen, ran, generator, futures):
         return np.concatenate([cases, np.full((8, 1), 50)], axis=1)
 
-    monkeypatch.setattr(known.rt, "sample_runtimes", all_cases)
+    monkeypatch.setattr(knowledge.rt, "sample_runtimes", all_cases)
     forecast = bfenv_site.forecast_starts(trace, 5, size=size, limit=60, futures=8, past=0)
     expected = sorted(sorted([a - 5, b - 5, c])[size - 1] for a, b, c in cases.tolist())
     assert forecast.samples.tolist() == [expected] and forecast.job == ("new",)

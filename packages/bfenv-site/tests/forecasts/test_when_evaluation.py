@@ -13,7 +13,7 @@ from bfenv_site.forecasts.rivals import (
     class_median,
 )
 from bfenv_site.forecasts.when_evaluation import (
-    OURS,
+    FORECAST,
     SCORED,
     Outcome,
     evaluate_forecasts,
@@ -70,7 +70,7 @@ def test_evaluation():
         assert one.wait == start[one.job] - one.time >= 0 and 0 <= one.rank <= 1
         assert one.is_new == (trace.jobs.submit[one.job] == one.time)
         assert one.time >= trace.jobs.submit[180]
-        assert (np.diff(one.quantiles[OURS]) >= 0).all()
+        assert (np.diff(one.quantiles[FORECAST]) >= 0).all()
 
 
 def test_random_waiting():

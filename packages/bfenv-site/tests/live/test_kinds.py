@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bfenv.core.durations import HOUR, parse_duration
 from bfenv.core.errors import BfenvError
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.knowledge import UNLIMITED
 from bfenv_site.forecasts.when_text import prometheus_text
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import nodes_of

@@ -9,7 +9,7 @@ import pytest
 
 import bfenv
 from bfenv.core.jobs import FOREVER
-from bfenv_site.forecasts.known import UNLIMITED, places
+from bfenv_site.forecasts.knowledge import UNLIMITED, places
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import read_sinfo
 from bfenv_site.live.squeue import read_squeue
@@ -270,8 +270,8 @@ def test_history(queue, site, tmp_path):
     users.write_text('kind,number,name\n"user",5,"ann"\n"user",7,"eve"\n"group",1,"ann"\n')
     options = {"history": str(path), "futures": 50}
     forecaster = forecaster_of_queue(queue, users=users, **options)
-    assert forecaster.known.machine.cluster.state[2] == trace.processors == 64
-    requests = forecaster.known.machine.requests
+    assert forecaster.knowledge.machine.cluster.state[2] == trace.processors == 64
+    requests = forecaster.knowledge.machine.requests
     assert sorted(requests[3].tolist()) == [-1, 0, 0, 1, 1]  # ann, eve, and bob who is new
     forecast = forecaster.waiting()
     assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
@@ -322,11 +322,11 @@ def test_given_time(queue):
 
     It may be some minutes late; without running jobs, any later time is taken.
     """
-    assert forecaster_of_queue(queue, processors=8, at=NOW + 300).known.time == NOW + 300
+    assert forecaster_of_queue(queue, processors=8, at=NOW + 300).knowledge.time == NOW + 300
     with pytest.raises(bfenv.BfenvError, match="was printed at 2026-01-01 00:10 UTC, as its runn"):
         forecaster_of_queue(queue, processors=8, at=NOW + 3600)
     queue.write_text("\n".join(QUEUE.splitlines()[2:]))
-    assert forecaster_of_queue(queue, processors=8, at=NOW + 3600).known.time == NOW + 3600
+    assert forecaster_of_queue(queue, processors=8, at=NOW + 3600).knowledge.time == NOW + 3600
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_plan_of_squeue(case, tmp_path):
         conf.write_text("\n".join(lines))
         policy = f"slurm(conf='{conf}')"
     forecaster = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1)
-    machine, waiting = forecaster.known.machine, forecaster.known.queue
+    machine, waiting = forecaster.knowledge.machine, forecaster.knowledge.queue
     planned = planned_starts(forecaster.planner, machine)[places(machine.job, waiting)]
     real = {str(job): np.inf if at is None else at for job, *_, at in case["waiting"]}
     differ, plan = set(), forecaster.waiting().plan
