@@ -87,8 +87,7 @@ def priority_of(*, at=100, part=1, share=1.0, nice=0, **settings):
     priority.clock[LAST_TICK] = at
     meet(priority, 0, 0)
     priority.share[0] = share
-    cluster, _, _ = new_cluster(trace)
-    return -TIER - score_of(priority, cluster, trace.jobs, 0, part, 0)
+    return -TIER - score_of(priority, trace.jobs, 0, part, 0)
 
 
 @pytest.mark.parametrize(
