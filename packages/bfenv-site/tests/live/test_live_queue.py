@@ -77,14 +77,14 @@ def test_text_and_json_agree(queue, tmp_path):
     """Both outputs of squeue hold the same queue at the same instant."""
     path = tmp_path / "queue.json"
     path.write_text(json.dumps(JSON))
-    one, two = read_squeue(queue), read_squeue(path)
-    assert one.time == two.time == NOW
-    for each in (one, two):
-        assert [entry.reason for entry in each.apart] == ["JobHeld"] * 6 + ["Dependency"]
-    assert [entry._replace(reason="") for entry in one.entries] == [
-        entry._replace(reason="") for entry in two.entries
+    from_text, from_json = read_squeue(queue), read_squeue(path)
+    assert from_text.time == from_json.time == NOW
+    for snapshot in (from_text, from_json):
+        assert [entry.reason for entry in snapshot.apart] == ["JobHeld"] * 6 + ["Dependency"]
+    assert [entry._replace(reason="") for entry in from_text.entries] == [
+        entry._replace(reason="") for entry in from_json.entries
     ]
-    assert [entry.end for entry in one.ended] == [NOW - 50]
+    assert [entry.end for entry in from_text.ended] == [NOW - 50]
     queue.write_text(QUEUE.replace("bob|RUNNING", "bob|COMPLETING").replace("1767225900", "N/A"))
     assert read_squeue(queue).entries[1].start == 1767225000  # is requeued, and has its nodes
 
@@ -144,8 +144,8 @@ def test_suspended(queue, tmp_path):
     path = tmp_path / "queue.json"
     path.write_text(json.dumps(JSON).replace('["RUNNING"]', '["SUSPENDED"]'))
     queue.write_text(QUEUE.replace("ann|RUNNING", "ann|SUSPENDED"))
-    for each in (queue, path):
-        forecaster = forecaster_of_queue(each, processors=8, futures=9)
+    for file in (queue, path):
+        forecaster = forecaster_of_queue(file, processors=8, futures=9)
         assert forecaster.waiting(["14"]).plan == 0  # 12 uses four, 13 waits for all
         assert "left out, because of SUSPENDED: 1 job" in forecaster.notes
 
@@ -274,7 +274,9 @@ def test_history(queue, site, tmp_path):
     requests = forecaster.knowledge.machine.requests
     assert sorted(requests[3].tolist()) == [-1, 0, 0, 1, 1]  # ann, eve, and bob who is new
     forecast = forecaster.waiting()
-    assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
+    assert forecast.job == ("14", "13", "15") and not any(
+        "ended" in note for note in forecast.notes
+    )
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -425,8 +427,8 @@ def test_returned_nodes(line, queue, tmp_path):
     """slurm.conf says how nodes begin: one that sinfo has up takes jobs, in its partitions."""
     nodes, conf = tmp_path / "nodes.txt", tmp_path / "slurm.conf"
     nodes.write_text(NODES)
-    others = "n[1,3-4]" if "FUTURE" in line else "n[1-4]"
-    conf.write_text(f"NodeName={others} CPUs=4\n{line}\nPartitionName=main Nodes=ALL")
+    names = "n[1,3-4]" if "FUTURE" in line else "n[1-4]"
+    conf.write_text(f"NodeName={names} CPUs=4\n{line}\nPartitionName=main Nodes=ALL")
     forecasts = [
         forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=20).waiting()
         for policy in ("slurm", f"slurm(conf='{conf}')")
