@@ -2,8 +2,8 @@
 
 from bfenv_site.defaults import CANDIDATES as CANDIDATES
 from bfenv_site.defaults import TODAY as TODAY
-from bfenv_site.forecasts.forecast import StartForecast as StartForecast
 from bfenv_site.forecasts.forecast import forecast_starts as forecast_starts
+from bfenv_site.forecasts.start_forecast import StartForecast as StartForecast
 from bfenv_site.live.apply import apply_order as apply_order
 from bfenv_site.logs.formats import read_log as read_log
 from bfenv_site.logs.slurm import read_sacct as read_sacct

@@ -54,8 +54,8 @@ def render_page(
         }
         for workload in dict.fromkeys(row.workload for row in leaderboard.rows)
     }
-    shown = summaries.get(selection.workload, {}).values()
-    starving = {summary.policy for summary in shown if summary.starves}
+    page_summaries = summaries.get(selection.workload, {}).values()
+    starving = {summary.policy for summary in page_summaries if summary.starves}
     hours = "Some hours job by job"
     if len(selection.schedules) > 1:
         hours = "The same hours under two policies"
@@ -109,7 +109,7 @@ def _first(lines: list[Standing]) -> Markup:
         known_ends = (standing.score, standing.low, standing.high)
         value, low, high = (math.nan if end is None else end for end in known_ends)
         intervals.append(Interval(value, low, high))
-    drawn = [
+    picture_lines = [
         Line(
             standing.policy + f" ({standing.division})" * (standing.division != COMPLETION),
             interval,
@@ -125,7 +125,7 @@ def _first(lines: list[Standing]) -> Markup:
         "first",
         heading,
         "To the left is better.",
-        drawn,
+        picture_lines,
         plot.ratios(ends, "penalized slowdown"),
         (1.0, "EASY"),
     )

@@ -4,6 +4,7 @@ import math
 import shlex
 import sys
 import warnings
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from bfenv.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
+    from bfenv_site.logs.selection import Selection
 
 EXAMPLE = 54  # characters of a line that is shown as an example
 
@@ -141,7 +143,7 @@ def import_log(
         source = io.source_of(kind)
     if source is io.Source.auto:
         source = io.Source(find_format(log, fields))
-    options = io.own_options(
+    options = io.checked_options(
         source,
         mapping=mapping,
         delimiter=delimiter,
@@ -161,18 +163,12 @@ def import_log(
     sizes = io.read_sizes(processors, split)
     inputs = {Path(file).resolve() for file in (log, outages) if file is not None}
     traces = {}
-    for part in sizes if split else [""]:  # all are read before the first file is written
-        path = io.part_path(out, part)
-        chosen = io.selection_of(selection, part)
-        files = [Path(file) for file in (path, chosen.ids, chosen.users) if file is not None]
-        if len(set(files)) < len(files):
-            raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
-        for file in files:
-            if file.resolve() in inputs:  # --force must not overwrite what is read
-                raise BfenvError(f"{file} is read by this import; write to another file")
-            check_new(file, force)
-        common |= {"selection": chosen, "processors": sizes.get(part)}
-        traces[path, chosen.users] = _import(log, source, options, outages, common)
+    # All are read before the first file is written.
+    for part, path, part_selection in _outputs(
+        out, sizes if split else [""], selection, inputs, force
+    ):
+        common |= {"selection": part_selection, "processors": sizes.get(part)}
+        traces[path, part_selection.users] = _import(log, source, options, outages, common)
     for (path, private), trace in traces.items():
         write_swf(trace, path)
         _report(log, trace)
@@ -181,6 +177,29 @@ def import_log(
             show.text(f"A processor is one of the {preset.size_of}. Cite: {preset.cite}.")
         if private is not None:
             show.text(f"{private}: the names of users and groups; only you can read it")
+
+
+def _outputs(
+    out: Path, parts: Iterable[str], selection: "Selection", inputs: Collection[Path], force: bool
+) -> Iterator[tuple[str, Path, "Selection"]]:
+    """Yield each part with its file and its selection.
+
+    Raises BfenvError if files of a part are the same, are read, or exist.
+    """
+    for part in parts:
+        path, part_selection = io.part_path(out, part), io.selection_of(selection, part)
+        files = [
+            Path(file)
+            for file in (path, part_selection.ids, part_selection.users)
+            if file is not None
+        ]
+        if len(set(files)) < len(files):
+            raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
+        for file in files:
+            if file.resolve() in inputs:  # --force must not overwrite what is read
+                raise BfenvError(f"{file} is read by this import; write to another file")
+            check_new(file, force)
+        yield part, path, part_selection
 
 
 def _import(
@@ -255,8 +274,8 @@ def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
 
 def _shared(kind: str, names: list[str], options: str) -> str:
     """Say whose jobs are on one machine, and which options take them apart."""
-    listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-    return f"Jobs of {len(names)} {kind} share one machine here ({listed}): see {options}."
+    names_text = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+    return f"Jobs of {len(names)} {kind} share one machine here ({names_text}): see {options}."
 
 
 def _report(log: Path, trace: "Trace") -> None:

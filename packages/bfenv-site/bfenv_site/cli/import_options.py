@@ -71,11 +71,13 @@ def selection_of(selection: "Selection", part: str) -> "Selection":
     if not part:
         return selection
     return selection._replace(
-        partitions=(part,), ids=_own(selection.ids, part), users=_own(selection.users, part)
+        partitions=(part,),
+        ids=_side_table(selection.ids, part),
+        users=_side_table(selection.users, part),
     )
 
 
-def _own(path: "str | os.PathLike[str] | None", part: str) -> Path | None:
+def _side_table(path: "str | os.PathLike[str] | None", part: str) -> Path | None:
     """Return the side table of a partition: ids.csv becomes ids-gpu.csv."""
     if path is None:
         return None
@@ -112,11 +114,11 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def own_options(kind: Source, **given: Any) -> dict[str, Any]:
+def checked_options(kind: Source, **values: Any) -> dict[str, Any]:
     """Return the options that were given, all of which the kind of log must have."""
     from bfenv_site.logs.formats import OWN_OPTIONS
 
-    options = {name: value for name, value in given.items() if value is not None}
+    options = {name: value for name, value in values.items() if value is not None}
     for name in options:
         if name not in OWN_OPTIONS.get(kind.value, ()):
             kinds = " or --from ".join(

@@ -74,11 +74,11 @@ def report(
     check_page(out, force)
     if today.lower() in SLURMS:
         raise BfenvError(f"--today {today}: {SLURM_IS}")
-    today, *given = (find_competitor(name).name for name in (today, *(policy or ())))
-    candidates = [name for name in given if name != today]
-    if given and not candidates:
+    today, *alternatives = (find_competitor(name).name for name in (today, *(policy or ())))
+    candidates = [name for name in alternatives if name != today]
+    if alternatives and not candidates:
         raise BfenvError(f"--policy {today} is today's policy; name another to compare it with")
-    if len(candidates) < len(given):
+    if len(candidates) < len(alternatives):
         show.text(f"bfenv: {today} is today's policy, not a candidate as well", file=sys.stderr)
     names = {} if users is None else read_users(users)
     failed: list[Row] = []

@@ -23,7 +23,8 @@ from bfenv.core.text import counted
 from bfenv_site.defaults import SINFO, SQUEUE, TODAY
 
 if TYPE_CHECKING:
-    from bfenv_site.forecasts.forecast import Forecaster, StartForecast
+    from bfenv_site.forecasts.forecaster import Forecaster
+    from bfenv_site.forecasts.start_forecast import StartForecast
 
 MOMENTS = 100  # of an evaluation
 # Options by what they are about
@@ -186,6 +187,7 @@ def when(
         check_new(out, force)
     if squeue is None:
         from bfenv_site.forecasts.forecast import forecaster_at
+        from bfenv_site.forecasts.forecaster import NewJob
 
         with show.progress("share") as bar:
             task = bar.add_task("forecasting", total=1.0)
@@ -197,7 +199,7 @@ def when(
                 futures=futures,
                 past=past,
                 seed=seed,
-                new=None if size is None else (size, limit, user),
+                new=None if size is None else NewJob(size, limit, user),
                 done=lambda share: bar.update(task, completed=share),
             )
     else:
@@ -237,15 +239,15 @@ def when(
         )
 
 
-def _check_together(given: Sequence[str], format: WhenFormat, jobs: Sequence[str]) -> None:
+def _check_together(typed_options: Sequence[str], format: WhenFormat, jobs: Sequence[str]) -> None:
     """Refuse options that contradict each other, or of which one would be ignored.
 
-    * `given`: the options that were typed.
+    * `typed_options`: their names.
     * `format`, `jobs`: values of --format and --job.
     """
 
     def any_of(*names: str) -> str | None:
-        return next((name for name in given if name in names), None)
+        return next((name for name in typed_options if name in names), None)
 
     if any_of("--evaluate"):
         if format is WhenFormat.prometheus or any_of("--out"):

@@ -8,7 +8,7 @@ from bfenv.core.durations import MINUTE, format_duration
 from bfenv.core.jobs import ESTIMATE, SIZE, USER, Jobs
 from bfenv.core.text import counted
 from bfenv.knowledge.runtime_sampler import sample_runtimes
-from bfenv_site.forecasts.forecast import Forecaster
+from bfenv_site.forecasts.forecaster import Forecaster
 
 PARTS = 2, 4, 8  # a limit or a size is tried divided by these
 ENOUGH = 0.9  # share of such jobs that must end within a limit that is advised
@@ -48,7 +48,7 @@ def advise(
     Returns:
         At most MOST, the shortest wait first.
     """
-    knowledge = forecaster.known
+    knowledge = forecaster.knowledge
     if job is not None:
         size, limit, user = knowledge.requests[[SIZE, ESTIMATE, USER], job].tolist()
     longest = int(knowledge.requests[ESTIMATE].max())

@@ -61,8 +61,8 @@ def past_moments(jobs: int, moments: int) -> np.ndarray:
     if moments == 0 or jobs <= FIRST:
         return np.zeros(0, dtype=np.int64)
     stride = stride_of(jobs, moments)
-    chosen = np.arange(0, jobs, stride)[-moments:]
-    return chosen[chosen >= FIRST]
+    numbers = np.arange(0, jobs, stride)[-moments:]
+    return numbers[numbers >= FIRST]
 
 
 def stride_of(jobs: int, moments: int) -> int:
@@ -110,11 +110,11 @@ def corrected(
         past_quantiles = log_scale(past.quantiles[alike])
         new_quantiles = log_scale(forecast_quantiles[jobs])
         rows = _features(past_quantiles, past.waited[alike], past.request[alike])
-        asked_rows = _features(new_quantiles, waited[jobs], request[jobs])
+        new_rows = _features(new_quantiles, waited[jobs], request[jobs])
         errors, expected = _expected_errors(
-            rows, came - past_quantiles[:, MIDDLE], moment, asked_rows
+            rows, came - past_quantiles[:, MIDDLE], moment, new_rows
         )
-        for i, quantiles, row, error in zip(jobs, new_quantiles, asked_rows, expected, strict=True):
+        for i, quantiles, row, error in zip(jobs, new_quantiles, new_rows, expected, strict=True):
             distance = np.abs(rows - row) @ ALIKE
             moved = _moved(quantiles, past_quantiles, came, distance, moment)
             if errors.any():
@@ -150,11 +150,11 @@ def _moved(
 
 
 def _expected_errors(
-    rows: np.ndarray, error: np.ndarray, moment: np.ndarray, asked_rows: np.ndarray
+    rows: np.ndarray, error: np.ndarray, moment: np.ndarray, new_rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Predict the errors of earlier forecasts and of others, (n,) and (k,); 0 if that is no help.
 
-    * `rows`, `asked_rows`: (n, len(ALIKE)) and (k, len(ALIKE)) of them.
+    * `rows`, `new_rows`: (n, len(ALIKE)) and (k, len(ALIKE)) of them.
     * `error`, `moment`: (n,) of the earlier ones.
     """
     left = np.column_stack([np.ones(len(rows)), rows])
@@ -165,9 +165,9 @@ def _expected_errors(
         fitted = np.linalg.lstsq(left[block != fold], error[block != fold], rcond=None)[0]
         expected[block == fold] = left[block == fold] @ fitted
     if np.abs(error - expected).mean() > SMALLER * np.abs(error - np.median(error)).mean():
-        return np.zeros(len(rows)), np.zeros(len(asked_rows))
+        return np.zeros(len(rows)), np.zeros(len(new_rows))
     fitted = np.linalg.lstsq(left, error, rcond=None)[0]
-    within = asked_rows.clip(rows.min(axis=0), rows.max(axis=0))
+    within = new_rows.clip(rows.min(axis=0), rows.max(axis=0))
     return expected, fitted[0] + within @ fitted[1:]
 
 

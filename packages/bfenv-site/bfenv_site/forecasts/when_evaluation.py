@@ -14,12 +14,12 @@ from bfenv.core.schedule import Schedule
 from bfenv_site.forecasts.forecast import (
     FUTURES,
     PAST,
-    Forecaster,
     earlier_forecasts,
-    joined,
+    join_forecasts,
     log_notes,
     source_of,
 )
+from bfenv_site.forecasts.forecaster import Forecaster
 from bfenv_site.forecasts.learned import (
     SCORED,
     Regression,
@@ -34,7 +34,7 @@ PART = 0.6  # of the jobs come before those that are evaluated
 MEDIAN = 3  # of SCORED
 BINS = 10  # of the reliability diagram
 MONTH = 30  # days
-OURS, FUTURES_ALONE, PLAN = "forecast", "futures alone", "plan by limits"
+FORECAST, FUTURES_ALONE, PLAN = "forecast", "futures alone", "plan by limits"
 BOUND, CLASS, REGRESSION = "quantile bound", "median of class", "gradient boosting"
 COLUMNS = ("way", "pinball", "median\nerror", "80 %\nwidth", "50 %\nholds", "80 %\nholds")
 CAPTION = (
@@ -43,7 +43,7 @@ CAPTION = (
     "the interval, for every way alike."
 )
 WEEK = 7 * DAY
-WAYS = OURS, FUTURES_ALONE, PLAN, BOUND, CLASS, REGRESSION
+WAYS = FORECAST, FUTURES_ALONE, PLAN, BOUND, CLASS, REGRESSION
 
 
 class Outcome(NamedTuple):
@@ -99,8 +99,8 @@ def evaluate_forecasts(
     submit = trace.jobs.submit
     grid: set[int] = set()
     for time, _, _ in cases:
-        chosen = past_moments(int(np.searchsorted(submit, time, side="right")), past)
-        grid.update(chosen.tolist())
+        past_jobs = past_moments(int(np.searchsorted(submit, time, side="right")), past)
+        grid.update(past_jobs.tolist())
     at: dict[int, list[int]] = {}
     for job in grid:
         at.setdefault(int(submit[job]), []).append(job)
@@ -109,20 +109,22 @@ def evaluate_forecasts(
     earlier: dict[int, PastForecasts] = {}
     model = Regression(schedule, first, seed) if regression else None
     generator = np.random.default_rng((seed, 1))
-    for i, (time, knowledge) in enumerate(zip(times, source.known_at(times), strict=True)):
+    for i, (time, knowledge) in enumerate(zip(times, source.knowledge_at(times), strict=True)):
         for job in at[time]:
             moments_before = past_moments(job + 1, past)
             before = moments_before[submit[moments_before] < time].tolist()
-            past_forecasts = joined([earlier[moment] for moment in before if moment in earlier])
+            past_forecasts = join_forecasts(
+                [earlier[moment] for moment in before if moment in earlier]
+            )
             earlier[job] = earlier_forecasts(source, knowledge, job, past_forecasts, threads)
         for _, job, is_new in (case for case in cases if case[0] == time):
-            chosen = past_moments(len(knowledge.runtime), past)
-            chosen = chosen[submit[chosen] < time]
+            past_jobs = past_moments(len(knowledge.runtime), past)
+            past_jobs = past_jobs[submit[past_jobs] < time]
             forecaster = Forecaster(
                 trace.name,
                 knowledge,
                 source.policy,
-                joined([earlier[moment] for moment in chosen.tolist()]),
+                join_forecasts([earlier[moment] for moment in past_jobs.tolist()]),
                 futures,
                 seed,
                 threads,
@@ -134,7 +136,7 @@ def evaluate_forecasts(
             below, upto = forecast.probability(wait - 0.5), forecast.probability(wait + 0.5)
             rank = float((below + generator.random() * (upto - below))[0])
             quantiles = {
-                OURS: forecast.quantile(SCORED)[0],
+                FORECAST: forecast.quantile(SCORED)[0],
                 FUTURES_ALONE: np.quantile(forecast.uncorrected[0], SCORED, method="inverted_cdf"),
                 PLAN: np.full(len(SCORED), forecast.plan[0]),
                 **_by_past_waits(schedule, job, time),
@@ -297,7 +299,7 @@ def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dic
             "jobs": name,
             "way": way,
             **scores(outcomes, way),
-            "tenths": tenths(outcomes) if way == OURS else "",
+            "tenths": tenths(outcomes) if way == FORECAST else "",
         }
         for name, outcomes in groups(evaluation, months=months).items()
         for way in WAYS

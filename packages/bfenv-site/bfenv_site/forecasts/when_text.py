@@ -10,9 +10,10 @@ from bfenv.analysis.plots.figure import BLUE, ORANGE, write_figure
 from bfenv.core.durations import DAY, HOUR, MINUTE, format_duration
 from bfenv.core.jobs import ESTIMATE
 from bfenv.core.text import one_line
-from bfenv_site.forecasts.forecast import Forecaster, StartForecast
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.forecaster import Forecaster
+from bfenv_site.forecasts.knowledge import UNLIMITED
 from bfenv_site.forecasts.past_forecasts import log_scale
+from bfenv_site.forecasts.start_forecast import StartForecast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +103,7 @@ def prometheus_text(forecaster: Forecaster) -> str:
     Raises:
         BfenvError: If nothing says in which of several partitions a new job is.
     """
-    knowledge, processors = forecaster.known, forecaster.largest()
+    knowledge, processors = forecaster.knowledge, forecaster.largest()
     limits = knowledge.requests[ESTIMATE]
     bounded = limits[limits < UNLIMITED]
     longest = int(bounded.max()) if len(bounded) else DAY

@@ -154,7 +154,7 @@ def run_futures(
     policy: Policy,
     machine: KnownMachine,
     runtime: np.ndarray,
-    asked: np.ndarray,
+    numbers: np.ndarray,
     *,
     arrivals: Arrivals | None = None,
     outages: tuple[Outage, ...] = (),
@@ -172,7 +172,7 @@ def run_futures(
         policy: The scheduler.
         machine: Where the futures begin, with the pass that comes now; it is not changed.
         runtime: (F, k) int64 seconds: the runtimes of the machine's jobs in each future.
-        asked: (a,) int64, jobs of the machine.
+        numbers: (a,) int64, of jobs of the machine.
         arrivals: The jobs to come; None for none.
         outages: The outages to come, which are announced; they begin after now.
         users: What is known of users, for policies that use it.
@@ -190,7 +190,7 @@ def run_futures(
     if not plans_for(policy, Jobs(*machine.requests)):
         raise PolicyError(f"{policy.name} does not plan for requested start times")
     futures = len(runtime)
-    starts = np.full((futures, len(asked)), FOREVER)
+    starts = np.full((futures, len(numbers)), FOREVER)
     if threads is None:
         threads = cpu_count()
     threads = max(1, min(threads if policy.run is not None else 1, futures))
@@ -202,7 +202,7 @@ def run_futures(
             if stopped.is_set():
                 return
             rooms[i].open(runtime[future], future)
-            rooms[i].run(asked, users, seed, starts[future])
+            rooms[i].run(numbers, users, seed, starts[future])
 
     if threads == 1:
         work(0)
@@ -256,10 +256,10 @@ class _Room:
         tables = self._requests.view(), self._runtime.view()
         for table in tables:  # as a trace's are: kernels are compiled for either
             table.flags.writeable = False
-        self._known = np.empty((len(Jobs._fields), count + 1), dtype=np.int64)
+        self._visible_requests = np.empty((len(Jobs._fields), count + 1), dtype=np.int64)
         events = count + len(outages) + (count if asks else 0)
-        self.cluster, self.truth = allocate(*tables, self._known, max(count, 1), events)
-        self.jobs = shown(self._known)
+        self.cluster, self.truth = allocate(*tables, self._visible_requests, max(count, 1), events)
+        self.jobs = shown(self._visible_requests)
         self._code: dict[str, Code] = {}
 
     def _call(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -287,7 +287,7 @@ class _Room:
         )
 
     def run(
-        self, asked: np.ndarray, users: UserHistory | None, seed: int, starts: np.ndarray
+        self, numbers: np.ndarray, users: UserHistory | None, seed: int, starts: np.ndarray
     ) -> None:
         """Run the policy until the jobs have started, and write their starts."""
         policy, cluster, jobs, truth = self._policy, self.cluster, self.jobs, self.truth
@@ -306,7 +306,7 @@ class _Room:
                 else:
                     while advance(cluster, jobs, truth):
                         policy.decide(cluster, jobs, memory)
-                all_started = self._call("note", _note_starts, cluster, asked, starts)
+                all_started = self._call("note", _note_starts, cluster, numbers, starts)
                 nothing_left = self._call("next", next_event, cluster, truth) == FOREVER
                 if all_started or nothing_left or state[c.HORIZON] == FOREVER // 2:
                     return
@@ -389,11 +389,11 @@ def _open(
 
 
 @kernel
-def _note_starts(cluster, asked, starts):
+def _note_starts(cluster, numbers, starts):
     """Write the starts of jobs, FOREVER where there is none yet; tell whether all have started."""
     everyone = True
-    for i in range(len(asked)):
-        job = asked[i]
+    for i in range(len(numbers)):
+        job = numbers[i]
         start = cluster.start[job]
         on_trial = cluster.trial_start[job] == start and cluster.trial_end[job] < 0
         is_over = cluster.end[job] >= 0

@@ -200,11 +200,12 @@ class LiveQueue:
         apart = [entry for entry in snapshot.apart if entry.name not in wait]
         snapshot = snapshot._replace(apart=apart)
         self.ended |= {(entry.name, entry.start): entry for entry in snapshot.ended}
-        for old in list(self.ended)[:-REMEMBERED]:
-            del self.ended[old]
+        for job in list(self.ended)[:-REMEMBERED]:
+            del self.ended[job]
         entries = [*snapshot.entries, *snapshot.apart]
-        listed = (*entries, *snapshot.ended)  # of all partitions: none of their starts is before
-        self.origin = self.origin or min((entry.submit for entry in listed), default=DAY) - DAY
+        all_entries = (*entries, *snapshot.ended)
+        # They are of all partitions: none of their starts is before.
+        self.origin = self.origin or min((entry.submit for entry in all_entries), default=DAY) - DAY
         names = {key for entry in entries for key in _keys(entry)}
         self.lifted = {key: values for key, values in self.lifted.items() if key in names}
         for entry in entries:
@@ -235,8 +236,8 @@ class LiveQueue:
             raise BfenvError(f"sinfo lists no partition {min(absent)}")
         partitions = []
         nice = {job: 0 for job in self.lifted_in(snapshot) if job.priority or job.runs}
-        listed = (*snapshot.entries, *snapshot.apart)
-        for name in self.only or sorted({_partition(entry) for entry in listed}):
+        all_entries = (*snapshot.entries, *snapshot.apart)
+        for name in self.only or sorted({_partition(entry) for entry in all_entries}):
             entries = [entry for entry in snapshot.entries if _partition(entry) == name]
             waiting_jobs = dict.fromkeys(entry for entry in entries if not entry.runs)
             in_order, limit = self.in_order(name, entries, snapshot.time, sizes[name])

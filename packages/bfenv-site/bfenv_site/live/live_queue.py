@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +24,9 @@ from bfenv.workloads.logs.outages import MORE_THAN_ALL, united_outages
 from bfenv.workloads.logs.records import USER
 from bfenv.workloads.logs.times import read_time, rounded
 from bfenv_site.defaults import PLANNER
-from bfenv_site.forecasts.forecast import FUTURES, Asked, Forecaster, joined
-from bfenv_site.forecasts.known import UNLIMITED, what_is_known
+from bfenv_site.forecasts.forecast import FUTURES, join_forecasts
+from bfenv_site.forecasts.forecaster import Forecaster, QueuedJob
+from bfenv_site.forecasts.knowledge import UNLIMITED, knowledge_of
 from bfenv_site.futures.futures import cluster_at
 from bfenv_site.live.nodes import (
     Node,
@@ -118,13 +119,7 @@ def forecaster_of_queue(
         notes.append(excess)
     notes += _assumptions(entries, up, competitor, has_nodes=sinfo is not None)
     partitions, default = _partitions(competitor, None if sinfo is None else nodes)
-    if partition is not None and partition not in partitions:
-        if not partitions:
-            raise BfenvError("--partition needs --sinfo with nodes in partitions")
-        known = listed(sorted(partitions))
-        raise BfenvError(f"partition {partition:.40} is not known: there are {known}")
-    new = default if partition is None else partition
-
+    new = default if partition is None else _checked_partition(partition, partitions)
     past = _past(trace, users, snapshot.time)
     if snapshot.time < past.origin:
         begin, printed = (
@@ -138,25 +133,16 @@ def forecaster_of_queue(
     now = snapshot.time - past.origin
     outages, outage_notes = _outages(maintenance, past, now, processors)
     notes += outage_notes
-    requests, start = _requests(entries, snapshot.time, past)
-    order = np.argsort(np.append(past.requests[SUBMIT], requests[SUBMIT]), kind="stable")
-    number = np.argsort(order)[past.requests.shape[1] :].tolist()  # of each entry
-    live = dict(zip(number, entries, strict=True))
-    all_requests = np.concatenate([past.requests, requests], axis=1)[:, order]
+    log = _with_queue(past, entries, snapshot.time)
+    live = dict(zip(log.numbers, entries, strict=True))
     # Whichever line of sinfo comes first, jobs to come are in the same partition.
     coming = default if partitions.get(default) else ""
     coming = coming or max(sorted(partitions), key=partitions.__getitem__, default="")
-    may_come = all_requests[SUBMIT].min(initial=now) <= now - DAY  # see `sample_arrivals`
+    may_come = log.requests[SUBMIT].min(initial=now) <= now - DAY  # see `sample_arrivals`
     if may_come and len(partitions) > 1 and knows_partitions(competitor):
         notes.append(f"partitions of jobs to come are not known: all are taken to be in {coming}")
-    cluster = cluster_at(
-        now,
-        all_requests,
-        np.append(past.requests[SUBMIT], start)[order],
-        np.append(past.requests[SUBMIT] + past.runtime, np.full(len(start), -1))[order],
-        processors,
-    )
-    knowledge = what_is_known(cluster, Jobs(*all_requests), outages)
+    cluster = cluster_at(now, log.requests, log.start, log.end, processors)
+    knowledge = knowledge_of(cluster, Jobs(*log.requests), outages)
 
     def follow(competitor: Competitor) -> Policy:
         """Return the policy with the nodes and partitions of the queue, if it knows them."""
@@ -175,11 +161,13 @@ def forecaster_of_queue(
         Path(squeue).name,
         knowledge,
         scheduler,
-        joined([]),
+        join_forecasts([]),
         futures,
         seed,
         threads,
-        live={job: Asked(entry.name, snapshot.time - entry.submit) for job, entry in live.items()},
+        live={
+            job: QueuedJob(entry.name, snapshot.time - entry.submit) for job, entry in live.items()
+        },
         planner=scheduler if is_slurm(scheduler) else follow(find_competitor("slurm")),
         notes=tuple(notes),
         left_out={entry.name: entry.reason for entry in left_out},
@@ -313,6 +301,16 @@ def _partitions(competitor: Competitor, nodes: Sequence[Node] | None) -> tuple[d
     return sizes, default
 
 
+def _checked_partition(partition: str, partitions: Mapping[str, int]) -> str:
+    """Return the partition of a new job; BfenvError if it is none of `partitions`."""
+    if not partitions:
+        raise BfenvError("--partition needs --sinfo with nodes in partitions")
+    if partition not in partitions:
+        names = listed(sorted(partitions))
+        raise BfenvError(f"partition {partition:.40} is not known: there are {names}")
+    return partition
+
+
 class Past(NamedTuple):
     """The jobs of an accounting log that had ended when a queue was printed."""
 
@@ -355,6 +353,32 @@ def _from_first_start(past: Past, entries: Sequence[Entry]) -> Past:
     requests = past.requests.copy()
     requests[SUBMIT] += past.origin - first
     return past._replace(origin=first, requests=requests)
+
+
+class LogWithQueue(NamedTuple):
+    """The jobs of a log and of a queue by submit time, in seconds of the log."""
+
+    requests: np.ndarray  # (7, n) int64, see `Trace.requests`
+    start: np.ndarray  # (n,) int64; -1 where a job waits
+    end: np.ndarray  # (n,) int64; -1 where a job has not ended
+    numbers: list[int]  # of the jobs of the queue, in its order
+
+
+def _with_queue(past: Past, entries: Sequence[Entry], time: int) -> LogWithQueue:
+    """Merge the jobs of a queue into a log; jobs of the log start when they are submitted.
+
+    * `entries`: sorted by `slurms_order`.
+    * `time`: now, in seconds since 1970.
+    """
+    submit = past.requests[SUBMIT]
+    requests, start = _requests(entries, time, past)
+    order = np.argsort(np.append(submit, requests[SUBMIT]), kind="stable")
+    return LogWithQueue(
+        np.concatenate([past.requests, requests], axis=1)[:, order],
+        np.append(submit, start)[order],
+        np.append(submit + past.runtime, np.full(len(start), -1))[order],
+        np.argsort(order)[len(submit) :].tolist(),
+    )
 
 
 def _requests(entries: Sequence[Entry], time: int, past: Past) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from bfenv.core.text import shown
 from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv_site.defaults import SINFO
 from bfenv_site.live.squeue import Entry, Snapshot, no_answer, whole_number
-from bfenv_site.slurm.conf import expand_names
+from bfenv_site.slurm.conf_lines import error_prefix, expand_names
 
 # Words of a node's state. A lost node is lost with its jobs; a draining node finishes its jobs and
 # takes no new ones. Slurm writes some of these states as a flag after the word.
@@ -93,7 +93,9 @@ def _nodes(rows: Iterable[tuple[str, ...]]) -> list[Node]:
     for place, names, size, state, partition in rows:
         count = whole_number(place, size)
         is_up, is_lost = read_state(state)
-        for name in expand_names(place, names):
+        with error_prefix(place):
+            node_names = expand_names(names)
+        for name in node_names:
             partitions = nodes[name].partitions if name in nodes else ()
             default = nodes[name].default if name in nodes else ""
             bare = partition.rstrip("*")
@@ -158,10 +160,9 @@ def without_old_reasons(snapshot: Snapshot, nodes: Iterable[Node]) -> Snapshot:
     until the main scheduler looks at the job. Such a job waits for processors.
     """
     up = {node.name for node in nodes if node.is_up}
-    are_up = {
-        misses: set(expand_names("squeue", misses)) <= up
-        for misses in {entry.misses for entry in snapshot.apart if entry.misses}
-    }
+    node_lists = {entry.misses for entry in snapshot.apart if entry.misses}
+    with error_prefix("squeue"):
+        are_up = {names: set(expand_names(names)) <= up for names in node_lists}
     entries = [*snapshot.entries]
     apart: list[Entry] = []
     for entry in snapshot.apart:
@@ -218,7 +219,8 @@ def on_nodes(
             else:
                 kept.append(entry)
             continue
-        names = expand_names("squeue", entry.nodes) if nodes else []
+        with error_prefix("squeue"):
+            names = expand_names(entry.nodes) if nodes else []
         up_names = [name for name in names if name in up]
         if not names or len(up_names) == len(names):
             kept.append(entry)

@@ -18,7 +18,7 @@ from bfenv.core.text import counted, shown
 from bfenv.workloads.logs.text import read_json, read_lines
 from bfenv.workloads.logs.times import LATEST
 from bfenv_site.defaults import SQUEUE
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.knowledge import UNLIMITED
 from bfenv_site.logs.run import ENDLESS_NUMBER, NO_NUMBER
 
 FIELDS = 13  # of a line of squeue

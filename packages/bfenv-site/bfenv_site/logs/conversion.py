@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
@@ -28,7 +28,7 @@ from bfenv_site.logs.dependencies import waited_for
 from bfenv_site.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
 
 FEW_PARTITIONS = 8  # whose own use a message lists
-TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines have
+REPEATS = ("duplicates", "parents")  # reasons of runs whose work other lines have
 NOT_READ = rn.Record()
 # An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
 ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
@@ -61,7 +61,7 @@ class Reading:
     def drop(self, reason: str, run: rn.Run) -> None:
         """Count a run that is no job of the trace."""
         self.counts[reason] += 1
-        self.work[reason] += run.work if reason not in TOLD_TWICE else 0
+        self.work[reason] += run.work if reason not in REPEATS else 0
         self.examples.setdefault(reason, run_text(run))
 
 
@@ -158,42 +158,21 @@ def convert(
         ("cluster", [*filter(None, [selection.cluster])]),
     ):
         sel.check_names(path, kind, reading.runs, reading.other_records, names)
-    runs = _each_once(reading, log.has_gaps)
+    runs = _unique_runs(reading, log.has_gaps)
     reading.runs = []  # millions of them: each step keeps what the next one needs
     runs = sel.select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(reading, runs, processors)
     records = _records(path, runs)
-    origin = rounded(runs[0].submit)
-    log_estimates = records[:, swf.ESTIMATE].astype(np.int64)
-    records[:, swf.ESTIMATE] = fill_estimates(runs, log_estimates, limits)
-    submit, runtime, size, estimate = records[
-        :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
-    ].T.astype(np.int64)
-    check_unit(
-        path, runtime[log_estimates > 0], log_estimates[log_estimates > 0], log.durations, overrun
-    )
-    check_longest(path, runtime[log_estimates < 1], limits)
-    whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
-    for reason, concerned in (
-        ("no_estimate", log_estimates < 1),
-        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
-    ):
-        if concerned.any():
-            reading.examples[reason] = run_text(runs[int(np.argmax(concerned))])
-    runtime, estimate, changed = cl.apply_overrun(runtime, estimate, overrun)
-    reading.work["clipped"] = whole - int(np.dot(runtime, size))
-    counts = reading.counts
-    counts.update(changed, no_estimate=int(np.sum(log_estimates < 1)))
+    runtime, estimate = _runtimes_and_estimates(reading, runs, records, log, limits, overrun)
     if selection.ids is not None:
         sel.write_ids(selection.ids, runs)
     if selection.users is not None:
         sel.write_users(selection.users, runs)
-    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
-    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
-    numbered = tuple(_names(runs)) if selection.names else ()
-    count = len(runs)
+    header = _header(runs, log, reading.counts, timezone, processors, selection.names)
+    origin = rounded(runs[0].submit)
     del runs
+    submit, size = records[:, [swf.SUBMIT, swf.REQUESTED]].T.astype(np.int64)
     return make_trace(
         submit,
         size,
@@ -203,7 +182,7 @@ def convert(
         user=records[:, swf.USER],
         name=Path(path).name.split(".")[0],
         cleaning=cl.Imported(
-            **{reason: count for reason, count in counts.items() if count},
+            **{reason: count for reason, count in reading.counts.items() if count},
             encoding=log.encoding,
             examples=reading.examples,
             work=dict(reading.work),
@@ -211,26 +190,12 @@ def convert(
             other_nodes=frozenset(reading.nodes[1]),
         ),
         time_of_day=time_of_day(origin, zone),
-        header=(
-            "Version: 2.2",
-            f"MaxJobs: {count}",
-            f"MaxRecords: {count}",
-            f"UnixStartTime: {origin}",
-            f"TimeZoneString: {timezone}",
-            f"MaxProcs: {processors}",
-            *numbered,
-            *(f"Note: {note}" for note in notes),
-            *(
-                f"Note: not a job: {reason}: {count}"
-                for count, reason in cl.count_reasons(counts, cl.DROPPED)
-            ),
-            *(f"Note: {reason}: {count}" for count, reason in cl.count_reasons(counts, cl.CHANGED)),
-        ),
+        header=header,
         records=records,
     )
 
 
-def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
+def _unique_runs(reading: Reading, is_table: bool) -> list[rn.Run]:
     """Return each run once: of equal id, cluster, submit and start time; no array beside its tasks.
 
     A further run of a requeued job is submitted when the one before ended, if the log repeats the
@@ -242,28 +207,30 @@ def _each_once(reading: Reading, is_table: bool) -> list[rn.Run]:
     jobs = (run.job for run in runs) if arrays else ()
     tasks = {task.groups() for task in map(TASK.match, jobs) if task}
     place_of: dict[tuple[str | Number, ...], int] = {}
-    once: list[rn.Run] = []
+    unique_runs: list[rn.Run] = []
     for run in runs:
         if run.job in arrays and arrays[run.job] in tasks:
             reading.drop("parents", run)
             continue
         key = run.cluster, run.job, run.submit, run.start
         amounts = (run.runtime, run.size) if is_table else ()
-        if run.job and (i := place_of.setdefault((*key, *amounts), len(once))) < len(once):
-            shorter, once[i] = sorted((run, once[i]), key=operator.attrgetter("work"))
+        count = len(unique_runs)
+        i = place_of.setdefault((*key, *amounts), count) if run.job else count
+        if i < count:
+            shorter, unique_runs[i] = sorted((run, unique_runs[i]), key=operator.attrgetter("work"))
             reading.drop("duplicates", shorter)
             continue
-        once.append(run)
+        unique_runs.append(run)
     if is_table:
-        return once
+        return unique_runs
     ends: dict[tuple[str, str], Number] = {}
-    for i in sorted(range(len(once)), key=lambda i: once[i].start):
-        run = once[i]
+    for i in sorted(range(len(unique_runs)), key=lambda i: unique_runs[i].start):
+        run = unique_runs[i]
         end = ends.get((run.cluster, run.job), 0) if run.job else 0
         if run.submit < end <= run.start:
-            once[i] = run._replace(submit=end)
+            unique_runs[i] = run._replace(submit=end)
         ends[run.cluster, run.job] = run.start + run.runtime
-    return once
+    return unique_runs
 
 
 def _machine_size(
@@ -295,8 +262,10 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
     if not jobs:
         reasons = cl.DROPPED | {"continued": cl.CHANGED["continued"]}
         numbers = cl.count_reasons(reading.counts, reasons)
-        found = ", ".join(f"{text}: {count:,}" for count, text in numbers) or "there are none"
-        raise WorkloadError(f"{reading.path}: no line is a job that ran ({found})")
+        reasons_text = ", ".join(f"{text}: {count:,}" for count, text in numbers)
+        raise WorkloadError(
+            f"{reading.path}: no line is a job that ran ({reasons_text or 'there are none'})"
+        )
     if rn.peak_use(jobs) > processors:  # a single job that is too large may be a wrong line
         warnings.warn(
             f"{reading.path}: {rn.peak_use(runs):,} processors were in use at once, more than the "
@@ -304,20 +273,20 @@ def _jobs(reading: Reading, runs: Sequence[rn.Run], processors: int) -> list[rn.
             "one",
             stacklevel=4,
         )
-    counts, seen = reading.counts, set()
+    counts, ids = reading.counts, set()
     counts["reordered"] = int(np.sum(np.diff(rn.column(jobs, "submit")) < 0))
     jobs.sort(key=operator.attrgetter("submit"))
     no_state = all(run.status == rn.UNKNOWN for run in jobs)  # the log has none
     for run in jobs:
         job = run.cluster, run.job
         oddities = {
-            "requeued": run.job and job in seen,
+            "requeued": run.job and job in ids,
             "components": "+" in run.job,
             "early_start": 0 <= run.start < run.submit,
-            "odd_size": run.asked > 0 and run.asked != run.size,
+            "odd_size": run.request > 0 and run.request != run.size,
             "unknown_state": run.status == rn.UNKNOWN and not no_state,
         }
-        seen.add(job)
+        ids.add(job)
         for oddity, holds in oddities.items():
             if holds:
                 counts[oddity] += 1
@@ -330,18 +299,6 @@ def run_text(run: rn.Run) -> str:
     job = f"job {run.job}, " if run.job else ""
     runtime, size = format_duration(run.runtime), counted(run.size, "processor")
     return f"line {run.line}: {job}{runtime} on {size}"
-
-
-def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
-    """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
-    queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
-    for label, names in (("Queue", queues), ("Partition", partitions)):
-        for name, number in dict(zip(names, rn.number_names(names), strict=True)).items():
-            if name:
-                yield f"{label}: {number} {'_'.join(name.split())}"
-    clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
-    if len(clusters) > 1:
-        yield f"Clusters: {' '.join(clusters)}"
 
 
 def _records(path: str | os.PathLike[str], runs: Sequence[rn.Run]) -> np.ndarray:
@@ -377,3 +334,80 @@ def _records(path: str | os.PathLike[str], runs: Sequence[rn.Run]) -> np.ndarray
         records[places >= 0, swf.PRECEDING] = places[places >= 0] + 1
         records[places >= 0, THINK] = 0
     return records
+
+
+def _runtimes_and_estimates(
+    reading: Reading,
+    runs: Sequence[rn.Run],
+    records: np.ndarray,
+    log: rn.Log,
+    limits: Mapping[str, int],
+    overrun: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return runtimes and estimates that fit each other, (n,) int64 seconds each.
+
+    Estimates that are missing are filled in, in the records too. What changes is counted.
+
+    * `records`: (n, 18) float64, what `_records` returns.
+    * `limits`: estimates of runs without one, by partition.
+
+    Raises WorkloadError if estimates are in another unit than runtimes.
+    """
+    log_estimates = records[:, swf.ESTIMATE].astype(np.int64)
+    has_none = log_estimates < 1
+    records[:, swf.ESTIMATE] = fill_estimates(runs, log_estimates, limits)
+    runtime, size, estimate = records[:, [swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]].T.astype(
+        np.int64
+    )
+    check_unit(reading.path, runtime[~has_none], log_estimates[~has_none], log.durations, overrun)
+    check_longest(reading.path, runtime[has_none], limits)
+    estimate = np.where(estimate < 1, runtime, estimate)
+    for reason, is_affected in (
+        ("no_estimate", has_none),
+        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
+    ):
+        if is_affected.any():
+            reading.examples[reason] = run_text(runs[int(np.argmax(is_affected))])
+    work = int(np.dot(runtime, size))
+    runtime, estimate, changes = cl.apply_overrun(runtime, estimate, overrun)
+    reading.work["clipped"] = work - int(np.dot(runtime, size))
+    reading.counts.update(changes, no_estimate=int(np.sum(has_none)))
+    return runtime, estimate
+
+
+def _header(
+    runs: Sequence[rn.Run],
+    log: rn.Log,
+    counts: Mapping[str, int],
+    timezone: str,
+    processors: int,
+    has_names: bool,
+) -> tuple[str, ...]:
+    """Return the lines of the SWF header; with `has_names`, those of queues and partitions too."""
+    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
+    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
+    dropped = cl.count_reasons(counts, cl.DROPPED)
+    notes += [f"not a job: {reason}: {count}" for count, reason in dropped]
+    notes += [f"{reason}: {count}" for count, reason in cl.count_reasons(counts, cl.CHANGED)]
+    return (
+        "Version: 2.2",
+        f"MaxJobs: {len(runs)}",
+        f"MaxRecords: {len(runs)}",
+        f"UnixStartTime: {rounded(runs[0].submit)}",
+        f"TimeZoneString: {timezone}",
+        f"MaxProcs: {processors}",
+        *(_names(runs) if has_names else ()),
+        *(f"Note: {note}" for note in notes),
+    )
+
+
+def _names(runs: Sequence[rn.Run]) -> Iterable[str]:
+    """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
+    queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
+    for label, names in (("Queue", queues), ("Partition", partitions)):
+        for name, number in dict(zip(names, rn.number_names(names), strict=True)).items():
+            if name:
+                yield f"{label}: {number} {'_'.join(name.split())}"
+    clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
+    if len(clusters) > 1:
+        yield f"Clusters: {' '.join(clusters)}"

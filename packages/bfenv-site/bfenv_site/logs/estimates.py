@@ -112,7 +112,7 @@ def check_unit(
         warnings.warn(
             f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit: are the "
             "limits in another unit, such as hours instead of minutes?",
-            stacklevel=4,
+            stacklevel=5,
         )
     if (middle := int(np.median(estimate))) > LONGEST_LIMIT:
         subject = (
@@ -121,7 +121,7 @@ def check_unit(
         warnings.warn(
             f"{path}: half of the limits are above {format_duration(middle)}: is {subject} in "
             "another unit, such as milliseconds?",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -160,7 +160,7 @@ def check_longest(
         warnings.warn(
             f"{path}: {longer:,} of {len(runtime):,} jobs without a limit ran longer than the one "
             f"given for them, {format_duration(longest)}; their runtime stands in for it",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -18,7 +18,7 @@ WORD = re.compile(r'"(?:[^"]|"")*"|[^\s"]+')
 WHOLE = re.compile(r"-?[0-9]{1,15}")
 BEGIN = re.compile(r'"[A-Z_]+" "[0-9.]+" [0-9]+ ')
 LEAST = 24  # words of JOB_FINISH, up to the number of execution hosts
-EVENT, END, JOB_ID, SLOTS, SUBMIT, START, USER, QUEUE, ASKED = 0, 2, 3, 6, 7, 10, 11, 12, 22
+EVENT, END, JOB_ID, SLOTS, SUBMIT, START, USER, QUEUE, ASKED_HOSTS = 0, 2, 3, 6, 7, 10, 11, 12, 22
 DONE = 64  # the status of a job that ended with exit status 0
 # Places counted from the status, which follows the execution hosts. Where a line has text and whole
 # numbers at these, it has the fields of a version of LSF.
@@ -52,14 +52,14 @@ def _parse(line: str) -> Record:
         raise ValueError("a quote is not closed")
     if len(words) < LEAST:
         raise ValueError(f"{len(words)} words, expected {LEAST} or more")
-    asked = _integer(words[ASKED])
-    hosts_at = ASKED + 1 + asked
+    asked_hosts = _integer(words[ASKED_HOSTS])
+    hosts_at = ASKED_HOSTS + 1 + asked_hosts
     hosts = _integer(words[hosts_at]) if hosts_at < len(words) else 0
     status_at = hosts_at + 1 + hosts
     if status_at >= len(words):
-        raise ValueError(f"{len(words)} words, too few for {asked} and {hosts} hosts")
+        raise ValueError(f"{len(words)} words, too few for {asked_hosts} and {hosts} hosts")
     # A host may be listed once as "8*host" for eight slots.
-    listed = [word.strip('"').rpartition("*") for word in words[hosts_at + 1 : status_at]]
+    host_words = [word.strip('"').rpartition("*") for word in words[hosts_at + 1 : status_at]]
     queue, tail = words[QUEUE].strip('"'), words[status_at:]
     index = _integer(tail[INDEX]) if _has(tail, INDEX_TEXTS, INDEX_NUMBERS) else 0
     return Record(
@@ -67,12 +67,12 @@ def _parse(line: str) -> Record:
         start=words[START],
         end=words[END],
         limit=_limit(tail),
-        size=sum(int(n) if n.isdecimal() and len(n) < 10 else 1 for n, _, _ in listed),
-        asked=_integer(words[SLOTS]),
+        size=sum(int(n) if n.isdecimal() and len(n) < 10 else 1 for n, _, _ in host_words),
+        request=_integer(words[SLOTS]),
         user=words[USER].strip('"'),
         queue=queue,
         partition=queue,
-        nodes=",".join(host for _, _, host in listed),
+        nodes=",".join(host for _, _, host in host_words),
         status=COMPLETED if _integer(words[status_at]) == DONE else FAILED,
         job=words[JOB_ID] + (f"[{index}]" if index else ""),
     )

@@ -112,20 +112,20 @@ def load_outages(
             f"{path}: no outage lies within the log, {_day(zero)} to {_day(date_at(trace, last))}"
         )
     united, cut = united_outages(outages, trace.processors)
-    said = []
+    notes = []
     if count := sum(end <= 0 for _, _, end, _ in events):
-        said.append(f"{counted(count, 'outage')} before the log's first submission left out")
+        notes.append(f"{counted(count, 'outage')} before the log's first submission left out")
     if count := sum(first >= last for _, first, _, _ in events):
-        said.append(f"{counted(count, 'outage')} after the log's last job")
+        notes.append(f"{counted(count, 'outage')} after the log's last job")
     windows = [] if is_slurm else events
     if count := sum(first < 0 < end for _, first, end, _ in windows):
-        said.append(f"{counted(count, 'outage')} cut at the log's first submission")
+        notes.append(f"{counted(count, 'outage')} cut at the log's first submission")
     if count := sum(out > trace.processors for _, _, end, out in windows if end > 0):
-        said.append(f"{counted(count, 'outage')} cut to the machine's processors")
+        notes.append(f"{counted(count, 'outage')} cut to the machine's processors")
     if cut:
-        said.append(f"{counted(cut, 'outage')} would take {MORE_THAN_ALL}")
-    if said:
-        warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=2)
+        notes.append(f"{counted(cut, 'outage')} would take {MORE_THAN_ALL}")
+    if notes:
+        warnings.warn(f"{path}: {'; '.join(notes)}", stacklevel=2)
     return united
 
 
@@ -174,7 +174,7 @@ def _of_nodes(
     cleaning = trace.cleaning
     nodes, other_nodes = getattr(cleaning, "nodes", None), getattr(cleaning, "other_nodes", None)
     left_out: Counter[str] = Counter()
-    taken: dict[str, list[Event]] = {}
+    events_of_node: dict[str, list[Event]] = {}
     unknown, still = 0, 0
     for node, first, end, out in sorted(events, key=lambda event: event[1]):
         event_nodes = set(node_names(node))
@@ -192,26 +192,26 @@ def _of_nodes(
             unknown += not (nodes and event_nodes & nodes)
             still += end >= OPEN // 2
             end = min(end, max(submit, first) + 1) if end >= OPEN // 2 else end
-            joined = taken.setdefault(node, [])
-            if joined and first <= (before := joined[-1])[2]:
-                joined[-1] = node, before[1], max(before[2], end), max(before[3], out)
+            node_events = events_of_node.setdefault(node, [])
+            if node_events and first <= (before := node_events[-1])[2]:
+                node_events[-1] = node, before[1], max(before[2], end), max(before[3], out)
             else:
-                joined.append((node, first, end, out))
+                node_events.append((node, first, end, out))
     reasons = [f"{count:,} {LEFT_OUT[reason]}" for reason, count in left_out.items()]
-    said = [f"events left out: {', '.join(reasons)}"] if reasons else []
+    notes = [f"events left out: {', '.join(reasons)}"] if reasons else []
     if still:
-        said.append(
+        notes.append(
             f"{counted(still, 'event has', 'events have')} no end: the node counts as out of "
             "service until the log's last submission"
         )
     if unknown and (nodes or other_nodes or getattr(cleaning, "other_partition", 0)):
-        said.append(
+        notes.append(
             f"{counted(unknown, 'event')} may be of nodes of other partitions: no job of the log "
             "says whose they are (column NodeList of sacct)"
         )
-    if said:
-        warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=3)
-    return [event for joined in taken.values() for event in joined]
+    if notes:
+        warnings.warn(f"{path}: {'; '.join(notes)}", stacklevel=3)
+    return [event for node_events in events_of_node.values() for event in node_events]
 
 
 def _day(moment: datetime | None) -> str:

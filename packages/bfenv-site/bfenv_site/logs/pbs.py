@@ -58,13 +58,17 @@ def _parse(timezone: str, line: str) -> Record:
     for name in TIMES:
         if "=" in fields.get(name, ""):
             raise ValueError(f"{name}: {fields[name][:40]!r} is not a time: is a space missing?")
-    held = (
+    size = (
         sum(map(_places, filter(None, hosts.split("+"))))
         or _count(fields, "total_execution_slots")
         or _count(fields, "resources_used.ncpus")
     )
-    asked = _asked(fields)
-    odd = (count for count in asked if held and count not in (0, held))
+    chunks = (fields.get(f"Resource_List.{name}", "") for name in ("nodes", "select"))
+    requests = [
+        *(sum(map(_chunk, filter(None, text.split("+")))) for text in chunks),
+        *(_count(fields, f"Resource_List.{name}") for name in ("ncpus", "procs")),
+    ]  # CPUs, in each way that there is; 0 if not in that way
+    odd = (count for count in requests if size and count not in (0, size))
     submits = (fields[name] for name in ("qtime", "ctime") if fields.get(name, "0") > "0")
     end = fields.get("end") or datetime.strptime(date[:19], DATE).replace(
         tzinfo=find_zone(timezone)
@@ -75,22 +79,13 @@ def _parse(timezone: str, line: str) -> Record:
         end=end,
         runtime=fields.get("resources_used.walltime"),
         limit=fields.get("Resource_List.walltime"),
-        size=held,
-        asked=next(odd, max(*asked, _count(fields, "Resource_List.nodect"))),
+        size=size,
+        request=next(odd, max(*requests, _count(fields, "Resource_List.nodect"))),
         account=fields.get("account", fields.get("project", "")),
         nodes=hosts and ",".join(host.partition("/")[0] for host in hosts.split("+")),
         status=COMPLETED if fields.get("Exit_status") == "0" else FAILED,
         **names,
     )
-
-
-def _asked(fields: dict[str, str]) -> list[int]:
-    """Return the CPUs that a job requests, in each way that there is; 0 if not in that way."""
-    chunks = (fields.get(f"Resource_List.{name}", "") for name in ("nodes", "select"))
-    return [
-        *(sum(map(_chunk, filter(None, text.split("+")))) for text in chunks),
-        *(_count(fields, f"Resource_List.{name}") for name in ("ncpus", "procs")),
-    ]
 
 
 def _chunk(text: str) -> int:

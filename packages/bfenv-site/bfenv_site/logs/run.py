@@ -32,7 +32,7 @@ class Record(NamedTuple):
     runtime: Any = None  # durations, as `read_duration` takes them
     limit: Any = None
     size: Any = None  # processors that the job held
-    asked: Any = None  # processors that it requested
+    request: Any = None  # processors that it requested
     user: str = ""
     group: str = ""
     account: str = ""
@@ -64,7 +64,7 @@ class Run(NamedTuple):
     status: int = UNKNOWN
     job: str = ""
     cluster: str = ""
-    asked: int = 0  # processors requested; 0 if not known
+    request: int = 0  # processors requested; 0 if not known
     line: int = 0  # of the log
     after: str = ""  # see `Record`
 
@@ -159,14 +159,14 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         return "no_runtime"
     if start < 0 and runtime >= 10 * YEAR:  # the end minus a start of zero
         return "never_started"
-    held, asked = (
+    size, request = (
         value if type(value) is int else _read(log, "size", read_integer, value) or 0
-        for value in (record.size, record.asked)
+        for value in (record.size, record.request)
     )
-    size = held if held > 0 else asked
+    size = size if size > 0 else request
     if size < 1:
         return "no_size"
-    estimate = -1 if limit is None or limit < 0.5 else _shared(rounded(limit))
+    estimate = -1 if limit is None or limit < 0.5 else _intern(rounded(limit))
     return Run(
         submit,
         start,
@@ -180,14 +180,14 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         record.status,
         record.job,
         record.cluster,
-        asked,
+        request,
         line,
         record.after,
     )  # by position, which takes half the time
 
 
 @lru_cache(2**14)
-def _shared(number: int) -> int:
+def _intern(number: int) -> int:
     """Return a number; equal ones are one object, as millions of jobs share a few limits."""
     return number
 

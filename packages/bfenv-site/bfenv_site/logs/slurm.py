@@ -50,7 +50,7 @@ COLUMNS = (
 )  # that are read, beside those of `SIZES`
 RAW_ID = "jobidraw"  # a column that stands in for JobID
 RUNTIMES = ("ElapsedRaw", "Elapsed", "End")
-KNOWN = {name.lower(): name for name in (*COLUMNS, *chain(*SIZES.values()))}
+SACCT_NAMES = {name.lower(): name for name in (*COLUMNS, *chain(*SIZES.values()))}
 WIDTH = re.compile(r"%-?[0-9]*$")  # of a column, as in JobID%20
 HEADER = re.compile(r"\s*[A-Za-z]+([^A-Za-z0-9\s]+|\t|\s*[,;~]\s*)[A-Za-z]")
 JOB = re.compile(r"[0-9]+(_([0-9]+|\[[0-9,:%.-]*\]?))?(\+[0-9]+)?")
@@ -176,20 +176,24 @@ def read_sacct(
     if first[1].lstrip().startswith("{"):
         log = _open_json(path, sizes, resource, eligible)
         return convert(path, log, processors=processors, **options)
-    given = None if fields is None else [WIDTH.sub("", name.strip()) for name in fields.split(",")]
+    field_names = (
+        None if fields is None else [WIDTH.sub("", name.strip()) for name in fields.split(",")]
+    )
     command_names = COMMAND.partition("-o ")[2].split(",")
     is_job = FIRST.match(first[1]) is not None
     delimiter = delimiter or find_delimiter(first[1]) or "|"
-    header, names = "", given or command_names
-    if not is_job and (given is None or _names(first[1], delimiter) == list(map(str.lower, given))):
+    header, names = "", field_names or command_names
+    if not is_job and (
+        field_names is None or _names(first[1], delimiter) == list(map(str.lower, field_names))
+    ):
         header, names = first[1], [name.strip() for name in first[1].split(delimiter)]
     else:
         lines = chain((first,), lines)
         if first[1].count(delimiter) == len(names) and first[1].endswith(delimiter):  # sacct -p
             names = [*names, ""]
-    names = _known(path, names, resource)
+    names = _column_names(path, names, resource)
     places = {name: names.index(name) for name in names if name in (*COLUMNS, *SIZES[resource])}
-    free = [i for i, name in enumerate(names) if name not in KNOWN.values()]
+    free = [i for i, name in enumerate(names) if name not in SACCT_NAMES.values()]
 
     def record(words: Sequence[str]) -> Record:
         row = {name: words[i].strip() for name, i in places.items()}
@@ -239,9 +243,9 @@ def _names(line: str, delimiter: str) -> list[str]:
     return [name.strip().lower() for name in line.split(delimiter)]
 
 
-def _known(path: str | os.PathLike[str], given: Sequence[str], resource: str) -> list[str]:
+def _column_names(path: str | os.PathLike[str], texts: Sequence[str], resource: str) -> list[str]:
     """Return sacct's names of the columns; WorkloadError names all that are missing."""
-    names = [KNOWN.get(name.lower(), name) for name in given]
+    names = [SACCT_NAMES.get(text.lower(), text) for text in texts]
     if "JobID" not in names:
         names = ["JobID" if name.lower() == RAW_ID else name for name in names]
     required = [("JobID",), ("Submit",), ("Start",), ("State",), SIZES[resource], RUNTIMES]
@@ -282,7 +286,7 @@ def read_fields(fields: Fields, sizes: Sizes, eligible: bool) -> Record:
         reason = "running"
     if reason:
         return Record(reason=reason, partition=partition, cluster=cluster)
-    held, asked = sizes(fields) if fields["Start"][:1].isdigit() else (0, 0)
+    size, request = sizes(fields) if fields["Start"][:1].isdigit() else (0, 0)
     return Record(
         fields.get("Submit", ""),
         fields["Start"] or "Unknown",
@@ -290,8 +294,8 @@ def read_fields(fields: Fields, sizes: Sizes, eligible: bool) -> Record:
         fields.get("Eligible", "") if eligible else None,
         fields.get("ElapsedRaw") or fields.get("Elapsed"),
         fields.get("TimelimitRaw") or fields.get("Timelimit"),
-        held,
-        asked,
+        size,
+        request,
         intern(fields.get("User", "")),
         intern(fields.get("Group", "")),
         intern(fields.get("Account", "")),
@@ -343,7 +347,7 @@ def _json_fields(job: dict[str, Any]) -> Fields:
         state = state[0] if state else ""
     limit = times.get("limit")
     tres = _object(job.get("tres"))
-    amounts, asked = (_amounts(tres.get(name)) for name in ("allocated", "requested"))
+    amounts, requests = (_amounts(tres.get(name)) for name in ("allocated", "requested"))
     fields = {
         "JobID": _job_id(job),
         "State": str(state or ""),
@@ -357,7 +361,7 @@ def _json_fields(job: dict[str, Any]) -> Fields:
         "ReqCPUS": _number(_object(job.get("required")).get("CPUs")),
         "NNodes": _number(job.get("allocation_nodes")) or amounts.get("node", ""),
         "AllocTRES": ",".join(f"{name}={amount}" for name, amount in amounts.items()),
-        "ReqTRES": ",".join(f"{name}={amount}" for name, amount in asked.items()),
+        "ReqTRES": ",".join(f"{name}={amount}" for name, amount in requests.items()),
         "NodeList": str(job.get("nodes") or ""),
     }
     for name in ("User", "Group", "Account", "Partition", "QOS", "Cluster"):

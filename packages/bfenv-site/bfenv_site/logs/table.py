@@ -309,8 +309,8 @@ def open_xdmod(
 
 
 def _record(fields: Sequence[str], values: Sequence[Any]) -> Record:
-    given = ("" if value is None else value for value in values)
-    row: dict[str, Any] = dict(zip(fields, given, strict=True))
+    texts = ("" if value is None else value for value in values)
+    row: dict[str, Any] = dict(zip(fields, texts, strict=True))
     row["limit"] = row.pop("estimate", None)
     for name in NAMES:
         if name in row:
@@ -417,7 +417,7 @@ def _row_groups(file: Any, names: list[str]) -> Iterator[tuple[Any, ...]]:
         yield from zip(*columns, strict=True)
 
 
-def _shared(column: Any, seen: dict[str, str]) -> list[Any]:
+def _shared(column: Any, names_seen: dict[str, str]) -> list[Any]:
     """Return the values of a column of Arrow; equal names are one object if names repeat.
 
     * `seen`: the names so far. The names of the column are added.
@@ -429,7 +429,7 @@ def _shared(column: Any, seen: dict[str, str]) -> list[Any]:
     coded = column.dictionary_encode()
     if 2 * len(coded.dictionary) > len(column):  # such as ids of jobs
         return list(column.to_pylist())
-    names = [seen.setdefault(name, name) for name in coded.dictionary.to_pylist()]
+    names = [names_seen.setdefault(name, name) for name in coded.dictionary.to_pylist()]
     return [None if code is None else names[code] for code in coded.indices.to_pylist()]
 
 

@@ -77,7 +77,7 @@ def sizes_of(
     """
     if resource == "dominant" and partitions and fields.get("Partition", "") not in partitions:
         return 1, 0
-    held, asked = 0, 0
+    size, request = 0, 0
     for column in SIZES[resource]:
         if column in TRES:
             amounts = _tres_amounts(fields.get(column) or "")
@@ -88,12 +88,12 @@ def sizes_of(
         else:
             count = _count(fields, column)
         if column.startswith("Req"):
-            asked = asked or count
+            request = request or count
         else:
-            held = held or count
-    if SIZES[resource] is TRES and fields.get("AllocTRES") and not held:
-        asked = 0  # what was allocated has none of it
-    return held, asked
+            size = size or count
+    if SIZES[resource] is TRES and fields.get("AllocTRES") and not size:
+        request = 0  # what was allocated has none of it
+    return size, request
 
 
 def _share(amounts: Mapping[str, int], capacity: Capacity, fields: Fields) -> int:

@@ -61,16 +61,21 @@ def verdict(comparison: SiteComparison) -> Markup:
             else (longest[1], f"longest wait then, {longest[0]} now")
         )
     texts = signed_durations((finding.change.value for finding in fair), typical)
-    lines = [
-        Line(
-            finding.policy,
-            finding.change,
-            text,
-            ends=f" ({_ends(finding, typical)})",
-            is_chosen=finding is comparison.best,
+    lines = []
+    for finding, text in zip(fair, texts, strict=True):
+        low, high = finding.change[1:3]
+        interval = "no interval"
+        if low <= high:
+            interval = " to ".join(signed_durations((low, high), typical))
+        lines.append(
+            Line(
+                finding.policy,
+                finding.change,
+                text,
+                ends=f" ({interval})",
+                is_chosen=finding is comparison.best,
+            )
         )
-        for finding, text in zip(fair, texts, strict=True)
-    ]
     ends = [end for finding in fair for end in finding.change[:3]]
     title = "Change of the mean wait by candidate, with 95 % intervals"
     text = f"Differences from {today.policy}, job by job; to the left is better."
@@ -83,11 +88,6 @@ def verdict(comparison: SiteComparison) -> Markup:
     if starving:
         notes.append(f"Not in the picture: {starving} of the candidates starve jobs.")
     return first_screen(sentences(comparison)[1], figures, drawing, *notes)
-
-
-def _ends(finding: Finding, like: list[float]) -> str:
-    low, high = finding.change[1:3]
-    return " to ".join(signed_durations((low, high), like)) if low <= high else "no interval"
 
 
 def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[list[str]]]:
@@ -194,15 +194,15 @@ def people(comparison: SiteComparison, names: Names) -> Markup | None:
         return None
     tables = []
     for division, members in parties(comparison.today, best.schedule, names).items():
-        listed, left_out = winners_and_losers(members)
-        waits = [wait for party in listed for wait in (party.before, party.after)]
+        shown_parties, left_out = winners_and_losers(members)
+        waits = [wait for party in shown_parties for wait in (party.before, party.after)]
         texts = durations(waits, [comparison.typical])  # all in one unit
         changes = signed_durations(
-            [party.after - party.before for party in listed], [comparison.typical]
+            [party.after - party.before for party in shown_parties], [comparison.typical]
         )
         rows = [
             (None, [Cell(party.label), *map(Cell, numbers), Cell(f"{party.jobs:,}")])
-            for party, *numbers in zip(listed, changes, texts[::2], texts[1::2], strict=True)
+            for party, *numbers in zip(shown_parties, changes, texts[::2], texts[1::2], strict=True)
         ]
         caption = f"Mean waits by {division}" + (
             f": the {MOST} that save the most hours in all, and the {MOST} that lose the most; "

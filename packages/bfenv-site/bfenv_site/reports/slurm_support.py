@@ -43,10 +43,10 @@ def slurm_support(policy: str) -> SlurmSupport:
         return SlurmSupport("no", "not a policy of bfenv")
     name, options = parse_name(policy)
     if name == "slurm":
-        given = read_value(options.get("conf", "none")) or BACKFILL
+        conf = read_value(options.get("conf", "none")) or BACKFILL
         parameters = read_value(options.get("parameters", "none"))
         return SlurmSupport(
-            "yes", f"{given}, SchedulerParameters={parameters}" if parameters else str(given)
+            "yes", f"{conf}, SchedulerParameters={parameters}" if parameters else str(conf)
         )
     if name == "easy++" or not options.keys() <= KNOWN_OPTIONS:
         return NONE

@@ -195,11 +195,12 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     factor = _factor(match)
     if factor <= 0:
         raise WorkloadError(f"estimates: a decrease must be below 100%, got {text!r:.60}")
-    asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
-    estimate = np.maximum(asked, trace.runtime)
-    held = int(np.sum(asked < trace.runtime))
-    notes = (f"{counted(held, 'job keeps', 'jobs keep')} the runtime as estimate",) if held else ()
-    return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
+    scaled = np.rint(trace.jobs.estimate * factor).astype(np.int64)
+    estimate = np.maximum(scaled, trace.runtime)
+    count = int(np.sum(scaled < trace.runtime))
+    notes = (f"{counted(count, 'job keeps', 'jobs keep')} the runtime as estimate",)
+    changed = replace(trace, jobs=trace.jobs._replace(estimate=estimate))
+    return Changed(changed, notes if count else ())
 
 
 def with_offered_load(trace: Trace, text: str) -> Changed:
@@ -270,12 +271,6 @@ def _processors_name(text: str, before: Trace, after: Trace) -> str:
     return f"{after.processors:,} processors ({change})"
 
 
-def _load_name(text: str, before: Trace, after: Trace) -> str:
-    if text[0] in "+-":
-        return f"load {_relative(text)} ({after.offered_load:.2f})"
-    return f"load {text}"
-
-
 class Change(NamedTuple):
     """A kind of change that `with_changes` can make."""
 
@@ -293,7 +288,15 @@ CHANGES = {
     "estimates": Change(
         with_other_estimates, "-30%", lambda text, *_: f"estimates {_relative(_signed(text))}"
     ),
-    "load": Change(with_offered_load, "0.9", _load_name),
+    "load": Change(
+        with_offered_load,
+        "0.9",
+        lambda text, _, after: (
+            f"load {_relative(text)} ({after.offered_load:.2f})"
+            if text[0] in "+-"
+            else f"load {text}"
+        ),
+    ),
     "maintenance": Change(with_maintenance, "down.csv", lambda text, *_: f"with {Path(text).name}"),
     "without": Change(without, "outages", lambda text, *_: f"without {text}"),
 }

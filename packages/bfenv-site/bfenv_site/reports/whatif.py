@@ -109,14 +109,14 @@ def _change(base: Schedule | None, variant: Schedule | None) -> Interval:
     return Interval(float(variant.wait.mean() - base.wait.mean()), nan, nan)
 
 
-def _typical(found: WhatIf) -> list[float]:
-    return [typical_duration(row.metrics[name] for row in found.rows for name in WAITS)]
+def _typical(result: WhatIf) -> list[float]:
+    return [typical_duration(row.metrics[name] for row in result.rows for name in WAITS)]
 
 
-def what_if_lines(found: WhatIf) -> list[tuple[str, ...]]:
+def what_if_lines(result: WhatIf) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS for each row; all durations are in one unit."""
-    like, base, lines = _typical(found), found.rows[0].workload, []
-    for row, change in zip(found.rows, found.changes, strict=True):
+    like, base, lines = _typical(result), result.rows[0].workload, []
+    for row, change in zip(result.rows, result.changes, strict=True):
         mean, p95, longest = durations((row.metrics[name] for name in WAITS), like)
         ends = [
             "" if row.workload == base or end != end else signed_durations([end], like)[0]
@@ -128,10 +128,10 @@ def what_if_lines(found: WhatIf) -> list[tuple[str, ...]]:
     return lines
 
 
-def what_if_page(name: str, found: WhatIf) -> str:
+def what_if_page(name: str, result: WhatIf) -> str:
     """Return a page: what changes most, in words and in a picture, and then the table."""
-    lines = [(None, [Cell(cell) for cell in line]) for line in what_if_lines(found)]
-    notes = [element("li", note) for note in found.notes]
+    lines = [(None, [Cell(cell) for cell in line]) for line in what_if_lines(result)]
+    notes = [element("li", note) for note in result.notes]
     content = join(
         [
             table(f"Variants of {name}", COLUMNS, lines, text=(0, 1)),
@@ -140,20 +140,20 @@ def what_if_page(name: str, found: WhatIf) -> str:
     )
     heading, lead = f"What if: {name}", "The same site under other conditions"
     sections = [("variants", "Variants", content)]
-    return document(heading, lead, _first(found), sections, unfolded=["variants"])
+    return document(heading, lead, _first(result), sections, unfolded=["variants"])
 
 
-def _first(found: WhatIf) -> Markup:
-    like, base = _typical(found), found.rows[0]
+def _first(result: WhatIf) -> Markup:
+    like, base = _typical(result), result.rows[0]
     variants = [
         (row, change)
-        for row, change in zip(found.rows, found.changes, strict=True)
+        for row, change in zip(result.rows, result.changes, strict=True)
         if row.workload != base.workload
     ]
     now = durations([base.metrics["mean_wait"]], like)[0]
     figures = [(now, f"mean wait {base.workload}")]
     if not variants:
-        return first_screen(f"The mean wait of {base.policy} is {now}.", figures, None, found.fit)
+        return first_screen(f"The mean wait of {base.policy} is {now}.", figures, None, result.fit)
     row, change = min(
         (pair for pair in variants if pair[0].policy == base.policy), key=lambda pair: pair[1].value
     )
@@ -165,16 +165,22 @@ def _first(found: WhatIf) -> Markup:
         f"({less_or_more(change, like) if change.low <= change.high else 'not the same jobs'})."
     )
     figures += [(mean, f"mean wait, {row.workload}"), (p95, "95 of 100 jobs wait less then")]
-    several = len({row.policy for row in found.rows}) > 1
-    drawn = []
-    for variant_row, moved in variants:
-        value, *ends = ("" if end != end else signed_durations([end], like)[0] for end in moved[:3])
+    several = len({row.policy for row in result.rows}) > 1
+    picture_lines = []
+    for variant_row, variant_change in variants:
+        value, *ends = (
+            "" if end != end else signed_durations([end], like)[0] for end in variant_change[:3]
+        )
         text = f" ({ends[0]} to {ends[1]})" if ends[0] else ""
         name = variant_row.workload + f", {variant_row.policy}" * several
-        drawn.append(Line(name, moved, value, text, variant_row is row))
+        picture_lines.append(Line(name, variant_change, value, text, variant_row is row))
     axis = plot.changes(
-        [end for _, moved in variants for end in moved[:3]], like[0], "change of the mean wait"
+        [end for _, variant_change in variants for end in variant_change[:3]],
+        like[0],
+        "change of the mean wait",
     )
     title = "Change of the mean wait, with 95 % intervals where the jobs are the same"
-    drawing = picture("first", title, "To the left is better.", drawn, axis, (0.0, base.workload))
-    return first_screen(verdict, figures, drawing, *([found.fit] if found.fit else []))
+    drawing = picture(
+        "first", title, "To the left is better.", picture_lines, axis, (0.0, base.workload)
+    )
+    return first_screen(verdict, figures, drawing, *([result.fit] if result.fit else []))

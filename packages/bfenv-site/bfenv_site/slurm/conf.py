@@ -14,19 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.durations import DAY, MINUTE
-from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.core.files import read_file
+from bfenv.core.errors import PolicyError
 from bfenv.core.names import LARGEST
 from bfenv.core.text import listed, shown
 from bfenv.workloads.logs.times import read_duration
+from bfenv_site.slurm.conf_lines import (
+    MOST_NODES,
+    Line,
+    error_prefix,
+    expand_names,
+    read_lines,
+    with_defaults,
+)
 
-MOST_NODES = 10**6  # of a cluster; more is a mistake
 MOST_FEATURES = 10**7  # of all nodes together
 MOST_CPUS = 2**16  # of a node, as in Slurm
-MOST_DIGITS = 12  # of a number in the name of a node
-MOST_LINES = 10**5  # of a slurm.conf and the files that it includes
-LARGEST_FILE = 2**22  # bytes of any of these
-NAME = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")
 UNSET = ("", "none", "no", "infinite", "unlimited", "0", "off")
 # Lines on which the schedule may depend, if they are set to anything but UNSET
 UNMODELLED = (
@@ -80,8 +82,6 @@ UNMODELLED_FLAGS = (
 )
 
 
-# Old names of settings of nodes and partitions that Slurm still reads
-OLD_NAMES = {"procs": "cpus", "shared": "oversubscribe", "features": "feature"}
 CPU_SETTINGS = (
     "cpus",
     "boards",
@@ -93,23 +93,11 @@ CPU_SETTINGS = (
 ABSENT = "FUTURE"  # the state of nodes that are not there
 OUT_OF_SERVICE = ("DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING")  # that take no jobs
 CLOSED = ("DOWN", "INACTIVE")  # states of partitions in which no job starts
-CONTINUED = "\0"  # in place of the end of a line that goes on
 # What a file that does not say has, by the version from which on: PriorityType and SelectType
 DEFAULTS = {
     "22.05": ("priority/basic", "select/linear"),
     "23.11": ("priority/multifactor", "select/cons_tres"),
 }
-DEEPEST = 20  # files that include each other
-# A value in quotes, or up to the next space, with quotes inside of it or not
-SETTING = re.compile(r'([^\s="]+)\s*[-+*/]?=\s*("[^"]*"|[^\s"]\S*|)(?=\s|$)\s*')
-COMMENT = re.compile(r"(?<!\\)#.*")  # as Slurm does, before lines are joined
-
-
-class Line(NamedTuple):
-    """The settings of a line, by their names in lower case, and where it stands."""
-
-    values: dict[str, str]
-    position: str  # "line 3", or "nodes.conf, line 3" of a file that is included
 
 
 class Partition(NamedTuple):
@@ -185,7 +173,13 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
     """
     if version not in DEFAULTS:
         raise PolicyError(f"version must be {' or '.join(DEFAULTS)}, got {shown(version)}")
-    lines = _lines(Path(path), Path(path), 0)
+    with error_prefix(path):
+        site = _site(read_lines(Path(path), Path(path)), version)
+    return site._replace(conf=str(path))
+
+
+def _site(lines: list[Line], version: str) -> Site:
+    """Return what is modelled of the lines of a slurm.conf; see `read_conf`."""
     settings = {
         name: (value, line.position)
         for line in lines
@@ -194,21 +188,21 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
     }
     values = dict(zip(("prioritytype", "selecttype"), DEFAULTS[version], strict=True))
     values |= {name: value for name, (value, _) in settings.items()}
-    node_lines = _with_defaults(lines, "nodename")
-    partition_lines = _with_defaults(lines, "partitionname")
-    sizes, down, future = _nodes(path, node_lines, lines)
+    node_lines = with_defaults(lines, "nodename")
+    partition_lines = with_defaults(lines, "partitionname")
+    sizes, down, future = _nodes(node_lines, lines)
     if not (sizes or down) or not partition_lines:
-        raise PolicyError(f"{path}: no {'PartitionName' if sizes else 'NodeName'} in it")
+        raise PolicyError(f"no {'PartitionName' if sizes else 'NodeName'} in it")
     node_numbers = {name: number for number, name in enumerate(sizes)}
     node_numbers |= dict.fromkeys((*down, *future), -1)
-    sets = _node_sets(path, node_lines, lines, node_numbers)
+    sets = _node_sets(node_lines, lines, node_numbers)
     if twice := sorted(sets.keys() & node_numbers):
-        raise PolicyError(f"{path}: {twice[0]} is the name of a NodeSet and of a node")
-    partitions = [_partition(path, line.values, node_numbers, sets) for line in partition_lines]
+        raise PolicyError(f"{twice[0]} is the name of a NodeSet and of a node")
+    partitions = [_partition(line.values, node_numbers, sets) for line in partition_lines]
     is_default = [line.values.get("default", "").lower() == "yes" for line in partition_lines]
     scheduler = values.get("schedulertype", "sched/backfill").lower()
     if scheduler not in ("sched/backfill", "sched/builtin"):
-        raise PolicyError(f"{path}: SchedulerType {shown(scheduler)} is not backfill or builtin")
+        raise PolicyError(f"SchedulerType {shown(scheduler)} is not backfill or builtin")
     is_linear = values.get("selecttype", "").lower() == "select/linear"
     return Site(
         np.array(list(sizes.values()), dtype=np.int64),
@@ -216,7 +210,7 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         is_default.index(True) if True in is_default else 0,
         scheduler == "sched/backfill",
         is_linear or all(part.is_whole for part in partitions),
-        _multifactor(path, values),
+        _multifactor(values),
         values.get("schedulerparameters", ""),
         _unmodelled(settings, node_lines, partition_lines),
         tuple(sizes),
@@ -224,12 +218,11 @@ def read_conf(path: str | os.PathLike[str], version: str = "23.11") -> Site:
         len(future),
         (*down, *future),
         tuple(line.position for line in node_lines if not set(CPU_SETTINGS) & line.values.keys()),
-        str(path),
     )
 
 
 def _nodes(
-    path: str | os.PathLike[str], node_lines: list[Line], lines: list[Line]
+    node_lines: list[Line], lines: list[Line]
 ) -> tuple[dict[str, int], dict[str, int], list[str]]:
     """Return the CPUs of nodes that take jobs, and of those that take none, by name.
 
@@ -239,20 +232,20 @@ def _nodes(
     down: set[str] = set()
     future: list[str] = []
     for line in node_lines:
-        names = expand_names(path, line.values["nodename"])
+        names = expand_names(line.values["nodename"])
         if len(sizes) + len(future) + len(names) > MOST_NODES:
-            raise PolicyError(f"{path}: more than {MOST_NODES:,} nodes")
+            raise PolicyError(f"more than {MOST_NODES:,} nodes")
         state = line.values.get("state", "").upper()
         if state == ABSENT:
             future += names
             continue
-        sizes |= dict.fromkeys(names, _cpus(path, line.values))
+        sizes |= dict.fromkeys(names, _cpus(line.values))
         if state in OUT_OF_SERVICE:
             down |= set(names)
     for line in lines:
         if "downnodes" in line.values:
             state = line.values.get("state", "DOWN").upper()
-            names = expand_names(path, line.values["downnodes"])
+            names = expand_names(line.values["downnodes"])
             if state in OUT_OF_SERVICE:
                 down |= set(names)
             elif state == ABSENT:
@@ -265,7 +258,6 @@ def _nodes(
 
 
 def _node_sets(
-    path: str | os.PathLike[str],
     node_lines: list[Line],
     lines: list[Line],
     node_numbers: Mapping[str, int],
@@ -277,23 +269,23 @@ def _node_sets(
     features: dict[str, list[str]] = {}
     total = 0
     for line in node_lines:
-        names = expand_names(path, line.values["nodename"])
+        names = expand_names(line.values["nodename"])
         node_features = {
             feature.strip().lower() for feature in line.values.get("feature", "").split(",")
         }
         total += len(names) * len(node_features)
         if total > MOST_FEATURES:
-            raise PolicyError(f"{path}: more than {MOST_FEATURES:,} features of nodes")
+            raise PolicyError(f"more than {MOST_FEATURES:,} features of nodes")
         for feature in node_features:
             features.setdefault(feature, []).extend(names)
     sets = {}
     for line in lines:
         if "nodeset" in line.values:
             feature = line.values.get("feature", "").strip().lower()
-            set_names = expand_names(path, line.values.get("nodes", ""))
+            set_names = expand_names(line.values.get("nodes", ""))
             if unknown := [name for name in set_names if name not in node_numbers]:
                 raise PolicyError(
-                    f"{path}: {line.position}: NodeSet={line.values['nodeset']:.40} has nodes "
+                    f"{line.position}: NodeSet={line.values['nodeset']:.40} has nodes "
                     f"{listed(unknown)}, which no NodeName has"
                 )
             sets[line.values["nodeset"]] = set_names + (
@@ -302,125 +294,7 @@ def _node_sets(
     return sets
 
 
-def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
-    """Return the names in a list such as "n[01-16,20],login"; PolicyError if it cannot be read."""
-    names: list[str] = []
-    if set(re.sub(r"\[[^\[\]]*\]", "", text)) & set("[]"):
-        raise PolicyError(f"{path}: a bracket in {shown(text)} has no other one")
-    for item in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text):
-        expansions = [""]
-        for part in NAME.findall(item):
-            pieces = [part]
-            if part[0] == "[":
-                pieces = []
-                for piece in part[1:-1].split(","):
-                    first, dash, last = piece.partition("-")
-                    last = last if dash else first
-                    is_range = first.isdecimal() and last.isdecimal()
-                    is_range = is_range and max(len(first), len(last)) <= MOST_DIGITS
-                    if not is_range or int(last) < int(first):
-                        raise PolicyError(f"{path}: {shown(piece)} in {shown(text)} is no range")
-                    if int(last) - int(first) > MOST_NODES:
-                        raise PolicyError(f"{path}: {shown(text)} has too many names")
-                    numbers = range(int(first), int(last) + 1)
-                    pieces += [f"{number:0{len(first)}}" for number in numbers]
-                    if len(pieces) > MOST_NODES:
-                        break
-            if len(names) + len(expansions) * len(pieces) > MOST_NODES:
-                raise PolicyError(f"{path}: {shown(text)} has too many names")
-            expansions = [name + piece for name in expansions for piece in pieces]
-        names += expansions
-    return names
-
-
-def _lines(path: Path, first: Path, depth: int) -> list[Line]:
-    """Return the settings of each line of a file, and of the files that it includes.
-
-    * `path`: the file.
-    * `first`: the slurm.conf that it belongs to.
-    * `depth`: how many files include it.
-    """
-    if depth > DEEPEST:
-        raise PolicyError(f"{first}: {path.name} is included by itself")
-    try:
-        data = read_file(path, LARGEST_FILE)
-    except BfenvError as error:
-        raise PolicyError(str(error)) from error
-    text = COMMENT.sub("", data.decode("utf-8-sig", errors="replace").replace(CONTINUED, ""))
-    text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
-    lines: list[Line] = []
-    number = 1
-    for line in text.split("\n"):
-        position = f"line {number}" if path == first else f"{path.name}, line {number}"
-        number += 1 + line.count(CONTINUED)
-        line = line.replace(CONTINUED, "").strip()
-        if re.match(r"include\s+[^\s=]", line, re.IGNORECASE):
-            included = _included(line.split(None, 1)[1].strip(), path, first, position, lines)
-            lines += _lines(included, first, depth + 1)
-            if len(lines) > MOST_LINES:
-                raise PolicyError(f"{first}: {position}: more than {MOST_LINES:,} settings")
-            continue
-        items, end = [], 0
-        while match := SETTING.match(line, end):
-            items.append((match[1].lower(), match[2].strip('"').strip()))
-            end = match.end()
-        if end < len(line):
-            fault = (
-                "a quote is not closed"
-                if line.count('"') % 2
-                else f"{shown(line)} is not NAME=VALUE"
-            )
-            raise PolicyError(f"{first}: {position}: {fault}")
-        if items and items[0][0] == "include":
-            raise PolicyError(
-                f"{first}: {position}: Include takes a file behind a space, not an '='"
-            )
-        if items and items[0][0] in ("nodename", "partitionname", "nodeset", "downnodes"):
-            lines.append(
-                Line({OLD_NAMES.get(name, name): value for name, value in items}, position)
-            )
-        else:
-            lines += [Line({name: value}, position) for name, value in items]
-    return lines
-
-
-def _included(text: str, path: Path, first: Path, position: str, lines: list[Line]) -> Path:
-    """Return the path of an included file; PolicyError if it is not found.
-
-    It is looked for below the folder of the slurm.conf, also if its name is absolute: a copy of
-    /etc/slurm has the file at the same place of the copy. The folder of the file that includes it
-    comes next. "%c" is the name of the cluster.
-    """
-    names = [line.values["clustername"] for line in lines if "clustername" in line.values]
-    name = Path(text.strip('"').replace("%c", names[-1].lower() if names else ""))
-    parts = name.parts[1:] if name.is_absolute() else name.parts
-    folders = dict.fromkeys((first.parent, path.parent))
-    places = [folder.joinpath(*parts[i:]) for folder in folders for i in range(len(parts))]
-    places += [name] if name.is_absolute() else []
-    file = next((place for place in places if place.is_file()), None)
-    if file is None:
-        raise PolicyError(
-            f"{first}: {position}: Include {shown(text)} is not found beside {first.name}"
-        )
-    return file
-
-
-def _with_defaults(lines: list[Line], kind: str) -> list[Line]:
-    """Return the lines of nodes or partitions with what the line DEFAULT before them says."""
-    default: dict[str, str] = {}
-    full_lines = []
-    for line in lines:
-        if kind not in line.values:
-            continue
-        if line.values[kind].upper() == "DEFAULT":
-            default |= line.values
-        else:
-            full_lines.append(Line({**default, **line.values}, line.position))
-    return full_lines
-
-
 def _number(
-    path: str | os.PathLike[str],
     settings: Mapping[str, str],
     name: str,
     default: Any,
@@ -435,7 +309,7 @@ def _number(
     except ValueError:
         value = None
     if value is None or not 0 <= value < LARGEST:
-        raise PolicyError(f"{path}: {name}={text:.40} is not a number of the kind that Slurm takes")
+        raise PolicyError(f"{name}={text:.40} is not a number of the kind that Slurm takes")
     return value
 
 
@@ -447,22 +321,21 @@ def _time(text: str) -> float:
     return float(seconds)
 
 
-def _cpus(path: str | os.PathLike[str], line: Mapping[str, str]) -> int:
+def _cpus(line: Mapping[str, str]) -> int:
     """Return the CPUs of the nodes of a line."""
     boards, sockets, cores, threads = (
-        _number(path, line, name, 1, int)
+        _number(line, name, 1, int)
         for name in ("Boards", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
     )
-    sockets = _number(path, line, "Sockets", boards * sockets, int)
-    count: int = _number(path, line, "CPUs", sockets * cores * threads, int)
+    sockets = _number(line, "Sockets", boards * sockets, int)
+    count: int = _number(line, "CPUs", sockets * cores * threads, int)
     if not 1 <= count <= MOST_CPUS:
         fault = "no CPUs" if count < 1 else f"more than {MOST_CPUS:,} CPUs"
-        raise PolicyError(f"{path}: NodeName={line['nodename']:.40} has {fault}")
+        raise PolicyError(f"NodeName={line['nodename']:.40} has {fault}")
     return count
 
 
 def _partition(
-    path: str | os.PathLike[str],
     line: Mapping[str, str],
     node_numbers: Mapping[str, int],
     sets: Mapping[str, list[str]],
@@ -474,34 +347,34 @@ def _partition(
     """
     name, nodes = line["partitionname"], line.get("nodes", "")
     names: dict[str, None] = {}
-    for item in dict.fromkeys(expand_names(path, nodes)):
+    for item in dict.fromkeys(expand_names(nodes)):
         names |= dict.fromkeys(node_numbers if item.upper() == "ALL" else sets.get(item, [item]))
     unknown = [node for node in names if node not in node_numbers]
     if unknown:
         fault = f"nodes {listed(unknown)}, which no NodeName has"
-        raise PolicyError(f"{path}: PartitionName={name:.40} has {fault}")
-    priority = _number(path, line, "Priority", 1, int)  # an older name for the two
+        raise PolicyError(f"PartitionName={name:.40} has {fault}")
+    priority = _number(line, "Priority", 1, int)  # an older name for the two
     return Partition(
         name,
         np.array(sorted({node_numbers[node] for node in names} - {-1}), dtype=np.int64),
-        _number(path, line, "PriorityTier", priority, int),
-        _number(path, line, "PriorityJobFactor", priority, int),
+        _number(line, "PriorityTier", priority, int),
+        _number(line, "PriorityJobFactor", priority, int),
         line.get("oversubscribe", "").upper() == "EXCLUSIVE",
         line.get("state", "").upper() in CLOSED,
     )
 
 
-def _multifactor(path: str | os.PathLike[str], settings: Mapping[str, str]) -> Multifactor:
+def _multifactor(settings: Mapping[str, str]) -> Multifactor:
     """Return the settings of priority/multifactor; all weights are 0 under priority/basic."""
     plugin = settings["prioritytype"].lower()
     if plugin == "priority/basic":
         return Multifactor()
     if plugin != "priority/multifactor":
-        raise PolicyError(f"{path}: PriorityType {shown(plugin)} is not basic or multifactor")
+        raise PolicyError(f"PriorityType {shown(plugin)} is not basic or multifactor")
     flags = {flag.strip().upper() for flag in settings.get("priorityflags", "").split(",")}
 
     def weight(name: str) -> float:
-        return float(_number(path, settings, f"PriorityWeight{name}", 0, int))
+        return float(_number(settings, f"PriorityWeight{name}", 0, int))
 
     return Multifactor(
         True,
@@ -509,14 +382,14 @@ def _multifactor(path: str | os.PathLike[str], settings: Mapping[str, str]) -> M
         weight("FairShare"),
         weight("JobSize"),
         weight("Partition"),
-        max(1, int(_number(path, settings, "PriorityMaxAge", 7.0 * DAY, _time))),
+        max(1, int(_number(settings, "PriorityMaxAge", 7.0 * DAY, _time))),
         settings.get("priorityfavorsmall", "").lower() == "yes",
         "SMALL_RELATIVE_TO_TIME" in flags,
         "ACCRUE_ALWAYS" in flags,
         "NO_FAIR_TREE" not in flags,
-        _number(path, settings, "PriorityDecayHalfLife", 7.0 * DAY, _time),
-        max(1.0, _number(path, settings, "FairShareDampeningFactor", 1.0, float)),
-        max(1, int(_number(path, settings, "PriorityCalcPeriod", 5.0 * MINUTE, _time))),
+        _number(settings, "PriorityDecayHalfLife", 7.0 * DAY, _time),
+        max(1.0, _number(settings, "FairShareDampeningFactor", 1.0, float)),
+        max(1, int(_number(settings, "PriorityCalcPeriod", 5.0 * MINUTE, _time))),
     )
 
 

@@ -13,7 +13,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
 from bfenv_site.futures.futures import KnownMachine
-from bfenv_site.slurm.conf import Multifactor, Partition, Site, expand_names
+from bfenv_site.slurm.conf import Multifactor, Partition, Site
+from bfenv_site.slurm.conf_lines import error_prefix, expand_names
 from bfenv_site.slurm.nodes import open_on
 from bfenv_site.slurm.scheduler import PARTITION, Slurm, decide, plan_all, run
 from bfenv_site.slurm.site import new_memory, policy_for
@@ -43,10 +44,10 @@ def on_live_queue(
     Raises PolicyError if slurm.conf does not have one of the nodes, or the partition `new`, or if
     the competitor makes whole schedules.
     """
-    made = _maker(competitor)
-    if made is None:
+    maker = _maker(competitor)
+    if maker is None:
         return find_policy(competitor)
-    site = made.keywords["site"]
+    site = maker.keywords["site"]
     site = _site_now(site if isinstance(site, Site) else site(processors), nodes)
     site = _with_unions(site, [partition for partition, _ in jobs])
     numbers = {name: number for number, name in enumerate(site.names)}
@@ -56,7 +57,8 @@ def on_live_queue(
     site = site._replace(default=parts.get(coming, site.default))
     places = {}
     for job, (_, names) in enumerate(jobs):
-        node_numbers = [numbers.get(name, -1) for name in expand_names("squeue", names)]
+        with error_prefix("squeue"):
+            node_numbers = [numbers.get(name, -1) for name in expand_names(names)]
         if node_numbers and min(node_numbers) >= 0:
             places[job] = node_numbers
     first = [
@@ -66,7 +68,7 @@ def on_live_queue(
     memory = partial(
         live_memory,
         site=site,
-        settings=made.keywords["settings"],
+        settings=maker.keywords["settings"],
         parts=np.array(first, dtype=np.int64),
         new=parts.get(new, site.default),
         places=places,
@@ -84,8 +86,8 @@ def partitions_of_conf(competitor: Competitor) -> tuple[dict[str, int], str]:
 
     There are none, and no default, without a slurm.conf.
     """
-    made = _maker(competitor)
-    site = None if made is None else made.keywords["site"]
+    maker = _maker(competitor)
+    site = None if maker is None else maker.keywords["site"]
     if not isinstance(site, Site):
         return {}, ""
     sizes = {part.name: int(site.sizes[part.nodes].sum()) for part in site.partitions}
@@ -94,13 +96,13 @@ def partitions_of_conf(competitor: Competitor) -> tuple[dict[str, int], str]:
 
 def _maker(competitor: Competitor) -> partial[Any] | None:
     """Return what makes the policy `slurm`, with its site and settings; None of other policies."""
-    made: Any
+    maker: Any
     if isinstance(competitor, BoundPolicy):
-        made = competitor.bind
+        maker = competitor.bind
     else:
-        made = find_policy(competitor).memory
-    is_slurm = isinstance(made, partial) and made.func in (policy_for, new_memory)
-    return made if is_slurm else None
+        maker = find_policy(competitor).memory
+    is_slurm = isinstance(maker, partial) and maker.func in (policy_for, new_memory)
+    return maker if is_slurm else None
 
 
 def _with_unions(site: Site, partitions: Sequence[str]) -> Site:

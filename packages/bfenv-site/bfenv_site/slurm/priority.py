@@ -196,7 +196,7 @@ def is_served_worse(priority, first, second):
 
 
 @kernel
-def score_of(priority, cluster, jobs, job, partition, association):
+def score_of(priority, jobs, job, partition, association):
     """Return the place of a job in the queue as a number: the lower, the sooner."""
     number = priority.number
     before = -TIER * priority.tier[partition]

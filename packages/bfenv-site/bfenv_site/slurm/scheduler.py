@@ -127,12 +127,7 @@ def order_queue(cluster, jobs, memory):
     for job in waiting(cluster):
         if ranking.dynamic[0] or not ranking.listed[job]:
             ranking.number[job] = pri.score_of(
-                memory.priority,
-                cluster,
-                jobs,
-                job,
-                columns[PARTITION, job],
-                columns[ASSOCIATION, job],
+                memory.priority, jobs, job, columns[PARTITION, job], columns[ASSOCIATION, job]
             )
     count = rank(ranking, cluster, jobs)
     ranking.dynamic[0] = False

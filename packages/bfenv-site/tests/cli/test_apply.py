@@ -16,16 +16,16 @@ def test_lines_of_json(run, tmp_path, monkeypatch):
         path.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    own = ("apply", "--policy", "easy-sjf", "--cycles", 1)
-    status, out, _ = run(*own)
+    command = ("apply", "--policy", "easy-sjf", "--cycles", 1)
+    status, out, _ = run(*command)
     line = json.loads(out)
     assert status == 0 and line["wanted"] == ["2", "1"] and line["lift"] == {"2": 2}
     log = tmp_path / "log.jsonl"
     for _ in range(2):
-        assert run(*own, "--log", log)[:2] == (0, "")
-    assert [json.loads(each)["wanted"] for each in log.read_text().splitlines()] == [["2", "1"]] * 2
-    full = run(*own, "--log", "/dev/full")  # it has no space, ever
+        assert run(*command, "--log", log)[:2] == (0, "")
+    assert [json.loads(row)["wanted"] for row in log.read_text().splitlines()] == [["2", "1"]] * 2
+    full = run(*command, "--log", "/dev/full")  # it has no space, ever
     assert full[::2] == (2, "bfenv: /dev/full: cannot be written: No space left on device\n")
     status, _, err = run("apply", "-p", "easy", "--cycles", 1)
     assert status == 2 and "easy is no order of EASY" in err
-    assert "a duration of at least 1 s is needed" in run(*own, "--every", "0s")[2]
+    assert "a duration of at least 1 s is needed" in run(*command, "--every", "0s")[2]

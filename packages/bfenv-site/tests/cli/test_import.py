@@ -218,7 +218,7 @@ def test_local_times(command):
     local = re.sub("17672[0-9]{5}", "2026-01-01T12:00:00", PARTITIONS).replace(
         "12:00:00|C", "12:30|C"
     )
-    told = "Local times were read as UTC: see --timezone."
+    note = "Local times were read as UTC: see --timezone."
     for text, is_local in (
         (local, True),
         (PARTITIONS, False),
@@ -226,9 +226,9 @@ def test_local_times(command):
     ):
         Path("dump.txt").write_text(text)
         status, out, _ = command("dump.txt -o a.swf --processors 8 --force")
-        assert status == 0 and (told in out) == is_local
+        assert status == 0 and (note in out) == is_local
     Path("dump.txt").write_text(local)
-    assert told not in command("dump.txt -o a.swf --processors 8 --force --timezone UTC")[1]
+    assert note not in command("dump.txt -o a.swf --processors 8 --force --timezone UTC")[1]
 
 
 def test_outages(command):
@@ -237,7 +237,7 @@ def test_outages(command):
     _, out, _ = command("dump.txt -o a.swf --processors 8 --outages down.csv")
     assert "An outage of 100 s is in the file" in out
     assert "  2026-01-01 12:00 to 2026-01-01 12:02 (UTC)\n" in out
-    assert [tuple(one) for one in bfenv.read_swf("a.swf").outages] == [(50, 150, 8)]
+    assert [tuple(outage) for outage in bfenv.read_swf("a.swf").outages] == [(50, 150, 8)]
     _, out, _ = command("dump.txt -o b.swf --processors 8 --outages find")
     assert "outage" not in out
 

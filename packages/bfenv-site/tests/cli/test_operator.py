@@ -70,7 +70,7 @@ def folder(tmp_path_factory):
     jobs = site_jobs()
     starts = simulate(jobs, NODES)
     columns = "JobID|User|Partition|Submit|Start|End|TimelimitRaw|State|AllocCPUS|AllocTRES"
-    lines = [line(number, *one) for number, one in enumerate(zip(jobs, starts, strict=True))]
+    lines = [line(number, *fields) for number, fields in enumerate(zip(jobs, starts, strict=True))]
     (path / "dump.txt").write_text("\n".join([columns, *lines]) + "\n")
     events = [
         f"n{n}|{NOON + begin}|{NOON + end}|cpu=32,mem=256G" for n in range(8) for begin, end in DOWN
@@ -103,7 +103,7 @@ def test_scarce_resource_and_outages(run, folder):
     in_cores = fidelity(imported(run, folder, "cores", *cores, *events))
     always_up = fidelity(imported(run, folder, "up", *dominant))
     neither = fidelity(imported(run, folder, "neither", *cores))
-    assert [verdict(one) for one in (in_cores, always_up, neither)] == ["poor"] * 3
+    assert [verdict(comparison) for comparison in (in_cores, always_up, neither)] == ["poor"] * 3
     assert neither["log_mean_wait_ratio"] < 0.1
     assert in_cores["log_mean_wait_ratio"] < 0.5 and always_up["log_mean_wait_ratio"] < 0.5
 
@@ -120,6 +120,6 @@ def test_page(run, folder):
     sentence = re.search(rf"In reality the mean wait was {wait}: (.*?)\. ", page.read_text())
     ratio = fidelity(trace)["log_mean_wait_ratio"]
     assert ratio < 1.9
-    told = f"gives {ratio:.0%} of it".replace("%", " %")
-    assert told in sentence[1]
+    clause = f"gives {ratio:.0%} of it".replace("%", " %")
+    assert clause in sentence[1]
     assert "It repeats your log well" in page.read_text() and sentence[1] in out

@@ -32,11 +32,11 @@ def test_names_of_users(run, site, tmp_path):
     """Names are put in from the import's file; a line of another kind is refused by its number."""
     page, who = tmp_path / "site.html", tmp_path / "who.csv"
     who.write_text('kind,number,name\n"group",1,"ann <x>"\n')
-    own = ("report", site, "-o", page, "-p", "easy-lxf", "-j", 1, "--users", who)
-    assert run(*own, "--today", "fcfs")[0] == 0
+    command = ("report", site, "-o", page, "-p", "easy-lxf", "-j", 1, "--users", who)
+    assert run(*command, "--today", "fcfs")[0] == 0
     assert "ann &lt;x&gt;" in page.read_text() and ">group 1<" not in page.read_text()
     who.write_text("user,7\n")
-    status, _, err = run(*own, "--force")
+    status, _, err = run(*command, "--force")
     assert (status, err) == (
         2,
         f"bfenv: {who}, line 1: expected kind,number,name like user,7,ann\n",
@@ -61,11 +61,11 @@ def test_site_of_slurm(run, site, tmp_path):
 def test_today_twice(run, site, tmp_path):
     """Today's policy is left out of the candidates, with a note; alone it is refused."""
     page = tmp_path / "site.html"
-    own = ("report", site, "-o", page, "-j", 1, "--today", "easy")
-    status, out, err = run(*own, "-p", "easy(reservations=1)")
+    command = ("report", site, "-o", page, "-j", 1, "--today", "easy")
+    status, out, err = run(*command, "-p", "easy(reservations=1)")
     assert (status, out, page.exists()) == (2, "", False)
     assert err == "bfenv: --policy easy is today's policy; name another to compare it with\n"
-    status, out, err = run(*own, "-p", "easy", "-p", "easy-lxf", columns=140)
+    status, out, err = run(*command, "-p", "easy", "-p", "easy-lxf", columns=140)
     assert status == 0
     assert err == "bfenv: easy is today's policy, not a candidate as well\n"
     assert out.count("\n easy ") == 1

@@ -78,10 +78,10 @@ def test_told(run, site, tmp_path):
 def test_jobs_left_out(run, site, tmp_path):
     """Jobs of the log that are in no variant are counted below the table and on the page."""
     page = tmp_path / "page.html"
-    own = f"{site}:processors=16"
-    dropped = bfenv.load_workload(own).cleaning.dropped
+    workload = f"{site}:processors=16"
+    dropped = bfenv.load_workload(workload).cleaning.dropped
     assert dropped > 1
-    _, out, _ = run("report", "whatif", own, "-o", page, columns=160)
+    _, out, _ = run("report", "whatif", workload, "-o", page, columns=160)
     line = f"as is: {dropped} jobs of the whole log are left out (larger than the machine)"
     assert line in out and line in page.read_text()
 

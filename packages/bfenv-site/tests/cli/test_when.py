@@ -11,8 +11,8 @@ from matplotlib.textpath import TextPath
 
 import bfenv_site
 from bfenv_site.forecasts import learned
-from bfenv_site.forecasts.forecast import StartForecast
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.knowledge import UNLIMITED
+from bfenv_site.forecasts.start_forecast import StartForecast
 from bfenv_site.forecasts.when_text import write_strips
 from bfenv_site.live.live_queue import forecaster_of_queue
 from site_helpers.queues import QUEUE
@@ -31,8 +31,8 @@ def site(tmp_path_factory):
 def rows_agree(rows, forecast):
     assert [row["job"] for row in rows] == list(forecast.job)
     levels = [0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975]
-    found = [[row[f"q{level:g}"] for level in levels] for row in rows]
-    assert np.array_equal(found, forecast.quantile(levels))
+    quantiles = [[row[f"q{level:g}"] for level in levels] for row in rows]
+    assert np.array_equal(quantiles, forecast.quantile(levels))
     assert np.array_equal([row["plan"] for row in rows], forecast.plan)
     hour = forecast.probability(3600)
     assert np.array_equal([row["within 1 h"] for row in rows], hour)
@@ -44,15 +44,15 @@ def test_same_as_the_call(run, site):
     waiting = bfenv_site.forecast_starts(str(site), "2d", **OPTIONS)
     assert status == 0 and len(waiting.job) > 1
     rows_agree(json.loads(out), waiting)
-    own = ("--size", 20, "--limit", "4h")
-    _, out, _ = run("when", "-w", site, "--at", "2d", *own, *FEW, "-f", "json")
+    request = ("--size", 20, "--limit", "4h")
+    _, out, _ = run("when", "-w", site, "--at", "2d", *request, *FEW, "-f", "json")
     new = bfenv_site.forecast_starts(str(site), "2d", size=20, limit=14400, **OPTIONS)
     rows_agree(json.loads(out), new)
     number = waiting.job[1]
     _, out, _ = run("when", "-w", site, "--at", "2d", "--job", number, *FEW, "-f", "csv")
     (row,) = csv.DictReader(io.StringIO(out))
-    one = bfenv_site.forecast_starts(str(site), "2d", jobs=[int(number)], **OPTIONS)
-    assert row["job"] == number and float(row["q0.5"]) == one.median[0]
+    forecast = bfenv_site.forecast_starts(str(site), "2d", jobs=[int(number)], **OPTIONS)
+    assert row["job"] == number and float(row["q0.5"]) == forecast.median[0]
 
 
 def test_table(run, site, tmp_path):
@@ -107,8 +107,10 @@ def test_prometheus(run, site):
         r'bfenv_expected_wait_seconds\{policy="easy",processors="(\d+)",limit="(\d+)",'
         r'quantile="(0\.\d+)"\} [0-9.e+]+'
     )
-    found = [match.groups() for match in map(line.fullmatch, lines[1:]) if match]
-    assert len(found) == len(lines) - 1 and {"64", "16", "4", "1"} == {one[0] for one in found}
+    labels = [match.groups() for match in map(line.fullmatch, lines[1:]) if match]
+    assert len(labels) == len(lines) - 1 and {"64", "16", "4", "1"} == {
+        values[0] for values in labels
+    }
 
 
 def test_evaluate(run, monkeypatch):
@@ -160,12 +162,12 @@ def test_live_queue(run, tmp_path):
     """A snapshot of a queue takes the place of a log, and a job is named as Slurm does."""
     queue = tmp_path / "queue.txt"
     queue.write_text(QUEUE)
-    own = ("when", "--squeue", queue, "--processors", 8, "--futures", 30)
-    status, out, _ = run(*own, "--job", 13, "-f", "json")
+    command = ("when", "--squeue", queue, "--processors", 8, "--futures", 30)
+    status, out, _ = run(*command, "--job", 13, "-f", "json")
     (row,) = json.loads(out)
     forecast = forecaster_of_queue(queue, processors=8, futures=30).waiting(["13"])
     assert status == 0 and row["job"] == "13" and row["q0.5"] == forecast.median[0]
-    assert "--recorded and --simulated are for a log" in run(*own, "--recorded")[2]
+    assert "--recorded and --simulated are for a log" in run(*command, "--recorded")[2]
     assert "are for --squeue" in run("when", "--processors", 8)[2]
     nodes = tmp_path / "nodes.txt"
     nodes.write_text("n1|4|allocated|main\nn2|4|allocated|main\n")
@@ -178,6 +180,6 @@ def test_live_queue(run, tmp_path):
         (("-f", "prometheus", "--size", 4), "--format prometheus chooses its own jobs: leave out"),
     ]
     for words, message in contradictions:
-        status, _, err = run(*own, *words)
+        status, _, err = run(*command, *words)
         assert status == 2 and message in err and err.count("\n") == 1
-    assert "job 11 does not wait in queue.txt" in run(*own, "--job", 11)[2]
+    assert "job 11 does not wait in queue.txt" in run(*command, "--job", 11)[2]

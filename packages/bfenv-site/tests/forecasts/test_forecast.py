@@ -9,7 +9,7 @@ import pytest
 import bfenv
 import bfenv_site
 from bfenv.core.jobs import Outage
-from bfenv_site.forecasts import known
+from bfenv_site.forecasts import knowledge
 from bfenv_site.forecasts.advice import advise
 from bfenv_site.forecasts.forecast import forecaster_at
 from bfenv_site.forecasts.learned import FEATURES
@@ -29,8 +29,8 @@ def arrays(forecast):
     return forecast.samples, forecast.uncorrected, forecast.plan, forecast.waited
 
 
-def same(one, two):
-    return one.job == two.job and all(map(np.array_equal, arrays(one), arrays(two)))
+def same(first, second):
+    return first.job == second.job and all(map(np.array_equal, arrays(first), arrays(second)))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -42,7 +42,7 @@ def test_three_jobs(size, monkeypatch):
     def all_cases(history, jobs, chosen, ran, generator, futures):
         return np.concatenate([cases, np.full((8, 1), 50)], axis=1)
 
-    monkeypatch.setattr(known.rt, "sample_runtimes", all_cases)
+    monkeypatch.setattr(knowledge.rt, "sample_runtimes", all_cases)
     forecast = bfenv_site.forecast_starts(trace, 5, size=size, limit=60, futures=8, past=0)
     expected = sorted(sorted([a - 5, b - 5, c])[size - 1] for a, b, c in cases.tolist())
     assert forecast.samples.tolist() == [expected] and forecast.job == ("new",)
@@ -74,8 +74,8 @@ def test_users():
     parts = np.append(submit, submit[-1] + 1), np.full(count + 1, 4), np.append(runtime, 900)
     medians = []
     for owner in (0, 1, -1):
-        own = {"estimate": np.full(count + 1, 1500), "user": np.append(user, owner)}
-        trace = bfenv.make_trace(*parts, 4, **own)
+        options = {"estimate": np.full(count + 1, 1500), "user": np.append(user, owner)}
+        trace = bfenv.make_trace(*parts, 4, **options)
         # The last job but one runs; the last one starts when it ends, and then comes the new one.
         forecast = bfenv_site.forecast_starts(trace, size=4, limit=1500, past=0, policy="fcfs")
         medians.append(forecast.median[0])
@@ -110,10 +110,10 @@ def test_outage_to_come():
 def test_threads(policy):
     """Forecasts are equal bytes by any number of threads, also under a policy with trials."""
     options = {"policy": policy, "futures": 60, "past": 2}
-    one = bfenv_site.forecast_starts(LOG, threads=1, **options)
-    assert len(one.job) > 5 and one.samples[-1].std() > 0
-    assert same(one, bfenv_site.forecast_starts(LOG, threads=3, **options))
-    assert not same(one, bfenv_site.forecast_starts(LOG, seed=1, **options))
+    forecast = bfenv_site.forecast_starts(LOG, threads=1, **options)
+    assert len(forecast.job) > 5 and forecast.samples[-1].std() > 0
+    assert same(forecast, bfenv_site.forecast_starts(LOG, threads=3, **options))
+    assert not same(forecast, bfenv_site.forecast_starts(LOG, seed=1, **options))
 
 
 def test_nothing_later_is_read():
@@ -131,8 +131,10 @@ def test_nothing_later_is_read():
         estimate=np.where(submitted, LOG.jobs.estimate, 10**6),
         user=LOG.jobs.user,
     )
-    one, two = (bfenv_site.forecast_starts(log, at, futures=50, past=20) for log in (LOG, other))
-    assert one.past > 20 and len(one.job) > 5 and same(one, two)
+    forecast, forecast_of_other = (
+        bfenv_site.forecast_starts(log, at, futures=50, past=20) for log in (LOG, other)
+    )
+    assert forecast.past > 20 and len(forecast.job) > 5 and same(forecast, forecast_of_other)
 
 
 def test_later_starts(tmp_path):
@@ -143,14 +145,14 @@ def test_later_starts(tmp_path):
     later = bfenv.simulate(other, "fcfs")
     assert np.array_equal(later.start <= at, schedule.start <= at)
     assert not np.array_equal(later.start, schedule.start)
-    found = []
+    forecasts = []
     for trace, starts in ((LOG, schedule), (other, later)):
-        path = tmp_path / f"{len(found)}" / "log.swf"
+        path = tmp_path / f"{len(forecasts)}" / "log.swf"
         path.parent.mkdir()
         bfenv.write_swf(trace, path, starts)
-        found.append(bfenv_site.forecast_starts(str(path), at, futures=50, past=20))
+        forecasts.append(bfenv_site.forecast_starts(str(path), at, futures=50, past=20))
     queue = np.flatnonzero((LOG.jobs.submit <= at) & (schedule.start >= at))
-    assert found[0].job == tuple(map(str, queue.tolist())) and same(*found)
+    assert forecasts[0].job == tuple(map(str, queue.tolist())) and same(*forecasts)
 
 
 def test_correction():
@@ -169,20 +171,20 @@ def test_correction():
         np.zeros((count, FEATURES)),
     )
     start = (2 * np.quantile(spread, (np.arange(count) + 0.5) / count)).astype(int)
-    samples, none, one = spread[None], np.zeros(1, int), np.ones((1, 2), int)
-    found = corrected(samples, none, one, past, start, 10**7)
+    samples, none, request = spread[None], np.zeros(1, int), np.ones((1, 2), int)
+    result = corrected(samples, none, request, past, start, 10**7)
     inner = slice(40, 360)
-    assert np.allclose(found[0, inner], 2 * spread[inner], rtol=0.03)
+    assert np.allclose(result[0, inner], 2 * spread[inner], rtol=0.03)
     far = past._replace(request=2 * past.request)
     twice = PastForecasts(*map(np.concatenate, zip(past, far, strict=True)))
     other = np.where(np.arange(count) % 2, 9 * start, start // 9)
-    both = corrected(samples, none, one, twice, np.append(start, other), 10**7)
-    assert np.array_equal(both, found)
+    both = corrected(samples, none, request, twice, np.append(start, other), 10**7)
+    assert np.array_equal(both, result)
     few = PastForecasts(*(np.repeat(column[:10], 3, axis=0) for column in past))
     again = np.repeat(start[:10], 3)
-    assert np.array_equal(corrected(samples, none, one, few, again, 10**7), samples)
+    assert np.array_equal(corrected(samples, none, request, few, again, 10**7), samples)
     assert np.array_equal(
-        corrected(samples, none + 5, one, past, start, 10**7), samples
+        corrected(samples, none + 5, request, past, start, 10**7), samples
     )  # has waited
     assert len(LEVELS) == quantiles_of(samples).shape[1]
 
@@ -204,17 +206,17 @@ def test_expected_errors(monkeypatch, by_size):
     longer = size if by_size else generator.permutation(size)
     start = (generator.choice(samples[0], count) * longer).astype(int)
     arguments = samples, np.zeros(1, int), np.array([[8, 3600]]), past, start, 10**9
-    found = corrected(*arguments)
+    result = corrected(*arguments)
     monkeypatch.setattr("bfenv_site.forecasts.past_forecasts.SMALLER", 0)
-    low, high = (corrected(*arguments) / found)[0, [30, 270]]
+    low, high = (corrected(*arguments) / result)[0, [30, 270]]
     assert low < 0.8 and high > 1.2 if by_size else low == high == 1
 
 
 def test_past_moments():
     """Two moments of one log share most of their earlier moments, at jobs of a fixed spacing."""
-    one, two = past_moments(5000, 32), past_moments(5100, 32)
-    assert len(one) == len(two) == 32 and len(np.intersect1d(one, two)) >= 30
-    assert (one < 5000).all() and not len(past_moments(5000, 0)) and not len(past_moments(99, 8))
+    first, second = past_moments(5000, 32), past_moments(5100, 32)
+    assert len(first) == len(second) == 32 and len(np.intersect1d(first, second)) >= 30
+    assert (first < 5000).all() and not len(past_moments(5000, 0)) and not len(past_moments(99, 8))
 
 
 def test_advice():
@@ -230,12 +232,14 @@ def test_advice():
         user=np.append(np.zeros(count, int), [1, 1]),
     )
     forecaster = forecaster_at(trace, futures=100, past=0)
-    (advice,) = [one for one in advise(forecaster, 2, 4000, 0) if one.size == 2][:1]
+    (advice,) = [
+        suggestion for suggestion in advise(forecaster, 2, 4000, 0) if suggestion.size == 2
+    ][:1]
     assert advice.limit <= 1000 and advice.wait <= 60 < advice.before
     assert "instead of" in str(advice)
     assert not advise(forecaster, 1, 60, 0)
     waiting = advise(forecaster, job=61)
-    assert all(one.wait < one.before for one in waiting)
+    assert all(suggestion.wait < suggestion.before for suggestion in waiting)
 
 
 @pytest.mark.parametrize(

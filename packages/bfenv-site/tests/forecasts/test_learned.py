@@ -28,12 +28,12 @@ class Trees:
 
     def __init__(self, center):
         self.answer = np.linspace(0.8, 1.2, len(SCORED)) * center
-        self.asked = []
+        self.calls = []
         submit = np.arange(1000)
         self.logged = SimpleNamespace(trace=SimpleNamespace(jobs=SimpleNamespace(submit=submit)))
 
     def trained(self, before):
-        self.asked.append(before)
+        self.calls.append(before)
         return SimpleNamespace(quantiles=lambda rows: np.tile(self.answer, (len(rows), 1)))
 
 
@@ -64,22 +64,22 @@ def mixture(trees, came, waited=0, past=None, points=(600, 900)):
 def test_right_trees():
     """Trees that were right replace futures that were wrong."""
     came = np.linspace(800, 1200, MOMENTS).astype(int)
-    _, found = mixture(Trees(1000), came)
-    assert 780 <= found.min() and found.max() <= 1220
-    assert np.median(found) == pytest.approx(1000, rel=0.03)
+    _, result = mixture(Trees(1000), came)
+    assert 780 <= result.min() and result.max() <= 1220
+    assert np.median(result) == pytest.approx(1000, rel=0.03)
 
 
 def test_right_futures():
     """Futures that were right are not changed."""
     came = np.linspace(10_000, 20_000, MOMENTS).astype(int)
-    samples, found = mixture(Trees(1000), came)
-    assert np.array_equal(found, samples)
+    samples, result = mixture(Trees(1000), came)
+    assert np.array_equal(result, samples)
 
 
 def test_correction():
     """The trees say a tenth of what came, and are closer to it than futures of 10,000 s."""
-    _, found = mixture(Trees(100), np.linspace(800, 1200, MOMENTS).astype(int))
-    low, high = np.quantile(found, [0.1, 0.9])
+    _, result = mixture(Trees(100), np.linspace(800, 1200, MOMENTS).astype(int))
+    low, high = np.quantile(result, [0.1, 0.9])
     assert 780 <= low <= 900 and 1100 <= high <= 1220
 
 
@@ -88,15 +88,15 @@ def test_no_forecasts(changes):
     """For want of jobs that waited, of jobs to learn from, and of moments."""
     if changes.pop("few", False):
         changes["past"] = past_of(np.linspace(1e4, 2e4, 200)[None], 10)
-    samples, found = mixture(Trees(1000), np.full(MOMENTS, 1000), **changes)
-    assert np.array_equal(found, samples)
+    samples, result = mixture(Trees(1000), np.full(MOMENTS, 1000), **changes)
+    assert np.array_equal(result, samples)
 
 
 def test_unseen():
     """Scored trees learn from earlier jobs only. The trees of a forecast learn from all jobs."""
     trees = Trees(1000)
     mixture(trees, np.full(MOMENTS, 1000))
-    assert trees.asked == [600, 900]
+    assert trees.calls == [600, 900]
     earlier, latest = Learner(bfenv.simulate(TRACE, "easy"), 0).points(20_000, 256)
     assert (earlier, latest) == (18_432 - 2 * 2048, 18_432)
 
@@ -129,8 +129,8 @@ def test_features_of_new_job():
     )
     parts = {name: np.delete(getattr(schedule, name), 150) for name in ("start", "end")}
     other = SimpleNamespace(trace=without, **parts)
-    asked = features_of(other, Request(-1, size, limit, user, time), time)
-    assert np.array_equal(asked, features_of(schedule, request_in(TRACE, 150), time))
+    features = features_of(other, Request(-1, size, limit, user, time), time)
+    assert np.array_equal(features, features_of(schedule, request_in(TRACE, 150), time))
 
 
 @pytest.mark.compiled

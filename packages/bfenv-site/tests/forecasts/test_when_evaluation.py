@@ -13,7 +13,7 @@ from bfenv_site.forecasts.rivals import (
     class_median,
 )
 from bfenv_site.forecasts.when_evaluation import (
-    OURS,
+    FORECAST,
     SCORED,
     Outcome,
     evaluate_forecasts,
@@ -38,7 +38,7 @@ def test_binomial_rank(count, level):
 def test_bounds_of_past_waits():
     """Only waits of the size class count that are no shorter than this one so far."""
     size, wait = np.repeat([2, 100], 100), np.arange(200)
-    small, large = (bound_waits(size, wait, own, 0, np.array([0.5])) for own in (3, 65))
+    small, large = (bound_waits(size, wait, job_size, 0, np.array([0.5])) for job_size in (3, 65))
     assert 50 <= small[0] < 70 and 150 <= large[0] < 170
     assert bound_waits(size, wait, 3, 90, np.array([0.5]))[0] <= 9
     assert not bound_waits(size, wait, 3, 900, np.array([0.5, 0.9])).any()
@@ -51,26 +51,26 @@ def test_scores():
     """A forecast that is 100 s late for all jobs, and covers them, has these scores by hand."""
     at = dict.fromkeys(["a way"], np.array([0.0, 10, 100, 300, 400, 500, 600]))
     outcomes = [Outcome(0, 0, True, 200, 0.42, at), Outcome(1, 0, True, 200, 0.62, at)]
-    found = scores(outcomes, "a way")
+    result = scores(outcomes, "a way")
     error = 200 - at["a way"]
     loss = np.where(error > 0, SCORED * error, (SCORED - 1) * error)
-    assert found["pinball"] == loss.mean() and found["median_error"] == 100
-    assert (found["within_1min"], found["within_10min"], found["width"]) == (0, 1, 490)
-    assert found["holds_50"] == found["holds_80"] == 1
+    assert result["pinball"] == loss.mean() and result["median_error"] == 100
+    assert (result["within_1min"], result["within_10min"], result["width"]) == (0, 1, 490)
+    assert result["holds_50"] == result["holds_80"] == 1
     assert reliability(outcomes).tolist() == [0, 0, 0, 0, 0.5, 0, 0.5, 0, 0, 0]
 
 
 def test_evaluation():
     """Outcomes are what the schedule did, for jobs of the last part, and ranks are shares."""
     trace = bfenv.load_workload("lublin:procs=64,jobs=300,load=1.1")
-    found = evaluate_forecasts(trace, moments=5, futures=30, past=4, regression=False)
+    evaluation = evaluate_forecasts(trace, moments=5, futures=30, past=4, regression=False)
     start = bfenv.simulate(trace, "easy").start
-    assert len(found.outcomes) == 10 and not found.recorded
-    for one in found.outcomes:
-        assert one.wait == start[one.job] - one.time >= 0 and 0 <= one.rank <= 1
-        assert one.is_new == (trace.jobs.submit[one.job] == one.time)
-        assert one.time >= trace.jobs.submit[180]
-        assert (np.diff(one.quantiles[OURS]) >= 0).all()
+    assert len(evaluation.outcomes) == 10 and not evaluation.recorded
+    for outcome in evaluation.outcomes:
+        assert outcome.wait == start[outcome.job] - outcome.time >= 0 and 0 <= outcome.rank <= 1
+        assert outcome.is_new == (trace.jobs.submit[outcome.job] == outcome.time)
+        assert outcome.time >= trace.jobs.submit[180]
+        assert (np.diff(outcome.quantiles[FORECAST]) >= 0).all()
 
 
 def test_random_waiting():
@@ -104,7 +104,7 @@ def test_interval_by_weeks():
     at = {"a way": np.array([0.0, 10, 20, 30, 40, 50, 60])}
     widths = []
     for fate in (lambda week, i: week % 2, lambda week, i: i % 2):
-        found = scores(
+        result = scores(
             [
                 Outcome(0, 7 * 86400 * week, True, 25 if fate(week, i) else 99, 0.5, at)
                 for week in range(10)
@@ -112,14 +112,18 @@ def test_interval_by_weeks():
             ],
             "a way",
         )
-        assert found["holds_80"] == 0.5
-        widths.append(found["holds_80_high"] - found["holds_80_low"])
+        assert result["holds_80"] == 0.5
+        widths.append(result["holds_80_high"] - result["holds_80_low"])
     assert widths[0] > 0.5 and widths[1] == 0
 
 
 def test_fewer_moments_are_explained():
     """If fewer moments can be drawn than you ask for, the evaluation says why."""
     trace = bfenv.make_trace(range(0, 60_000, 1000), [1] * 60, [10] * 60, 4)
-    found = evaluate_forecasts(trace, moments=40, futures=5, past=0, regression=False)
-    assert found.drawn.startswith("24 of 40 jobs as they are submitted: the part of the log has 24")
-    assert found.drawn.endswith("0 of 40 jobs that wait: at 800 of 800 random times no job waited")
+    evaluation = evaluate_forecasts(trace, moments=40, futures=5, past=0, regression=False)
+    assert evaluation.drawn.startswith(
+        "24 of 40 jobs as they are submitted: the part of the log has 24"
+    )
+    assert evaluation.drawn.endswith(
+        "0 of 40 jobs that wait: at 800 of 800 random times no job waited"
+    )

@@ -23,28 +23,31 @@ def test_same_weekday():
     """What arrives in a day arrived whole weeks earlier, and recent weeks are drawn more often."""
     submit = np.arange(0, 60 * DAY, HOUR)
     time = int(submit[-1]) + 5
-    found = drawn(submit, time, 3)
-    assert (found.shift % (7 * DAY) == 0).all() and (found.shift > 0).all()
-    begin = submit[found.first] + found.shift
+    arrivals = drawn(submit, time, 3)
+    assert (arrivals.shift % (7 * DAY) == 0).all() and (arrivals.shift > 0).all()
+    begin = submit[arrivals.first] + arrivals.shift
     for day in range(3):
-        own = begin[:, day]
-        assert (own > time + day * DAY).all() and (own <= time + day * DAY + HOUR).all()
-    assert ((found.last - found.first) == 24).all() and found.most == 72
-    assert np.sum(found.shift[:, 0] == 7 * DAY) > np.sum(found.shift[:, 0] == 49 * DAY)
+        begins = begin[:, day]
+        assert (begins > time + day * DAY).all() and (begins <= time + day * DAY + HOUR).all()
+    assert ((arrivals.last - arrivals.first) == 24).all() and arrivals.most == 72
+    assert np.sum(arrivals.shift[:, 0] == 7 * DAY) > np.sum(arrivals.shift[:, 0] == 49 * DAY)
 
 
 def test_nothing_later_arrives():
     """All jobs that are copied have been submitted by now."""
     submit = np.arange(0, 10 * DAY, HOUR)
     time = int(submit[-1])
-    found = drawn(submit, time, 5)
-    assert found.last.max() <= len(submit)
-    assert (submit[np.maximum(found.first, found.last - 1)][found.last > found.first] <= time).all()
+    arrivals = drawn(submit, time, 5)
+    assert arrivals.last.max() <= len(submit)
+    assert (
+        submit[np.maximum(arrivals.first, arrivals.last - 1)][arrivals.last > arrivals.first]
+        <= time
+    ).all()
 
 
 def test_little_history():
     """With less than a week any day will do, and with less than a day no job is expected."""
     submit = np.arange(0, 3 * DAY + 10, HOUR)
-    found = drawn(submit, int(submit[-1]), 2)
-    assert set(np.unique(found.shift[:, 0] // DAY)) == {1, 2, 3}
+    arrivals = drawn(submit, int(submit[-1]), 2)
+    assert set(np.unique(arrivals.shift[:, 0] // DAY)) == {1, 2, 3}
     assert drawn(submit[:20], int(submit[19]), 2).most == 0

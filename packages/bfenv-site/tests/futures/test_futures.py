@@ -121,9 +121,9 @@ def test_threads(trace, seed, threads):
     shape = 9, len(machine.job)
     runtime = 1 + generator.integers(0, machine.requests[ESTIMATE], shape)
     queue = queue_of(machine)
-    one = run_futures(EASY, machine, runtime, queue, threads=1)
-    assert np.array_equal(one, run_futures(EASY, machine, runtime, queue, threads=threads))
-    assert (one < FOREVER).all()
+    starts = run_futures(EASY, machine, runtime, queue, threads=1)
+    assert np.array_equal(starts, run_futures(EASY, machine, runtime, queue, threads=threads))
+    assert (starts < FOREVER).all()
 
 
 def a_machine(processors=2, size=2):
@@ -157,8 +157,8 @@ def test_joining_jobs_come_last():
     requests = np.array([[10, 10], [2, 1], [50, 20], [0, 0], [0, 0], [0, 0], [1, 1]])
     machine = with_waiting(a_machine(), requests)
     runtime = np.array([[30, 90, 50, 50, 20]])
-    asked = np.array([2, 3, 4])
-    assert run_futures(EASY, machine, runtime, asked).tolist() == [[90, 140, 30]]
+    numbers = np.array([2, 3, 4])
+    assert run_futures(EASY, machine, runtime, numbers).tolist() == [[90, 140, 30]]
 
 
 def test_an_outage_to_come():
@@ -180,12 +180,13 @@ def test_arrivals_take_holes():
     arrivals = Arrivals(requests, np.array([7]), np.array([-1]), block, block + 1, block + 100)
     runtime = np.array([[30, 90, 50]])
     options = {"arrivals": arrivals}
-    asked = np.array([2])
-    assert run_futures(EASY, a_machine(), runtime, asked, **options).tolist() == [[90]]
+    numbers = np.array([2])
+    assert run_futures(EASY, a_machine(), runtime, numbers, **options).tolist() == [[90]]
     shortest = bfenv.find_policy("easy-sjf")
-    assert run_futures(shortest, a_machine(), runtime, asked, **options).tolist() == [[97]]
-    own = arrivals._replace(place=np.array([0]))  # it still runs: its sampled runtime counts
-    own_starts = run_futures(shortest, a_machine(), runtime, asked, arrivals=own)
+    assert run_futures(shortest, a_machine(), runtime, numbers, **options).tolist() == [[97]]
+    # It still runs: its sampled runtime counts.
+    running_arrivals = arrivals._replace(place=np.array([0]))
+    own_starts = run_futures(shortest, a_machine(), runtime, numbers, arrivals=running_arrivals)
     assert own_starts.tolist() == [[100]]  # killed at its estimate
 
 
@@ -216,12 +217,14 @@ def test_users_are_recalled(trace):
         machine = known_machine(cluster, jobs)
         if not len(machine.job):
             return
-        own = Jobs(*machine.requests)
-        memory = recall(new_memory(policy, own, trace.processors, 0), users)
+        requests = Jobs(*machine.requests)
+        memory = recall(new_memory(policy, requests, trace.processors, 0), users)
         assert isinstance(memory.history, UserHistory)
         assert np.array_equal(memory.history.recent, users.recent)
         for number, job in enumerate(machine.job):
-            assert estimate_group(memory.history, own, number) == estimate_group(users, jobs, job)
+            assert estimate_group(memory.history, requests, number) == estimate_group(
+                users, jobs, job
+            )
         assert np.array_equal(memory.history.by_estimate, users.by_estimate)
         memory.history.recent[:] = -1  # a copy
         assert (users.recent >= 0).all()
@@ -256,9 +259,9 @@ def test_illegal_start():
 
 def test_refused_policy():
     """A policy that plans for no requested start is refused."""
-    machine, asked = a_machine(), np.array([2])
+    machine, numbers = a_machine(), np.array([2])
     runtime = np.array([[30, 90, 50]])
     machine.requests.flags.writeable = True
     machine.requests[REQUESTED_START] = 400
     with pytest.raises(bfenv.PolicyError, match="easy does not plan for requested start times"):
-        run_futures(EASY, machine, runtime, asked)
+        run_futures(EASY, machine, runtime, numbers)

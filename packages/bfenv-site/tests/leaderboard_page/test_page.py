@@ -171,12 +171,12 @@ def test_band_and_mark(rows, tmp_path):
         is_bad = policy == "los" and workload == "lublin-64-0.8"  # on one of two workloads
         row["metrics"]["max_wait"] = 300.0 if is_bad else 100.0
     board = read_leaderboard(write_store(tmp_path / "store", rows.values()))
-    known = rows_by_run(board.rows)
+    board_rows = rows_by_run(board.rows)
     for policy in {row.policy for row in board.rows}:
-        marked = any(starves(row, known) for row in board.rows if row.policy == policy)
-        assert marked == (longest_ratio(policy, known) > STARVES)
-    assert longest_ratio("los", known) == 3.0
-    assert longest_ratio("nobody", known) is None
+        marked = any(starves(row, board_rows) for row in board.rows if row.policy == policy)
+        assert marked == (longest_ratio(policy, board_rows) > STARVES)
+    assert longest_ratio("los", board_rows) == 3.0
+    assert longest_ratio("nobody", board_rows) is None
 
 
 def test_shared_rank(rows, tmp_path):

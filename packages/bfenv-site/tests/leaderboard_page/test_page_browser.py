@@ -99,11 +99,11 @@ def test_highlight(opened):
     assert set(opened.execute_script(marks, 6)) == {""}
     box.click()
     assert set(opened.execute_script(marks, 6)) == {"k5"}
-    others = opened.find_elements("css selector", ".pick:not(:checked)")
-    assert others and not any(other.is_enabled() for other in others)
+    picks = opened.find_elements("css selector", ".pick:not(:checked)")
+    assert picks and not any(pick.is_enabled() for pick in picks)
     opened.find_element("css selector", ".pick[data-p='0']").click()
     assert set(opened.execute_script(marks, 0)) == {""}
-    assert all(other.is_enabled() for other in others)
+    assert all(pick.is_enabled() for pick in picks)
 
 
 def test_filter(opened):
@@ -119,12 +119,12 @@ def test_no_requests(opened, address):
     opened.execute_async_script("setTimeout(arguments[0], 300)")
     assert opened.get_log("browser") == []
     messages = (json.loads(entry["message"])["message"] for entry in opened.get_log("performance"))
-    asked = [
+    addresses = [
         message["params"]["request"]["url"]
         for message in messages
         if message["method"] == "Network.requestWillBeSent"
     ]
-    assert set(asked) == {address}
+    assert set(addresses) == {address}
     assert opened.current_url == address
 
 
@@ -175,10 +175,10 @@ def test_contrast(opened, scheme):
             assert contrast(colours[name], colours[behind]) >= 4.5, (name, behind)
 
 
-def contrast(one, other):
+def contrast(first, second):
     """WCAG 2.2: relative luminances, the greater plus 0.05 over the lesser plus 0.05."""
     lights = []
-    for colour in (one, other):
+    for colour in (first, second):
         digits = colour.strip().lstrip("#")
         digits = digits if len(digits) == 6 else "".join(2 * digit for digit in digits)
         parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]

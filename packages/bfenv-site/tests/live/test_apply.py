@@ -156,15 +156,15 @@ def test_lifts(priorities, depth, random):
     """The first jobs come in the wanted order before all others, and no smaller lift does it."""
     line = entries(priorities)
     random.shuffle(line)
-    own = {each: each.priority for each in line}
-    nice = lifts(line, own, depth)
+    priority = {entry: entry.priority for entry in line}
+    nice = lifts(line, priority, depth)
 
     def front(nice):
-        return sorted(line, key=lambda each: (nice[each] - own[each], int(each.name)))[:depth]
+        return sorted(line, key=lambda job: (nice[job] - priority[job], int(job.name)))[:depth]
 
     assert front(nice) == line[:depth] and max(nice.values(), default=0) <= 0
-    for each in line:
-        assert nice[each] == 0 or front(nice | {each: nice[each] + 1}) != line[:depth]
+    for entry in line:
+        assert nice[entry] == 0 or front(nice | {entry: nice[entry] + 1}) != line[:depth]
 
 
 def test_the_shadow_changes_nothing(fake, run):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bfenv.core.durations import HOUR, parse_duration
 from bfenv.core.errors import BfenvError
-from bfenv_site.forecasts.known import UNLIMITED
+from bfenv_site.forecasts.knowledge import UNLIMITED
 from bfenv_site.forecasts.when_text import prometheus_text
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import nodes_of
@@ -32,7 +32,7 @@ def ask(request, tmp_path):
         queue.write_text((as_text if request.param == "text" else as_json)(jobs, clock))
         if nodes:
             lines = [node if node.count("|") == 2 else f"{node}|cpu" for node in nodes]
-            sinfo.write_text("\n".join("{}|4|{}|{}".format(*one.split("|")) for one in lines))
+            sinfo.write_text("\n".join("{}|4|{}|{}".format(*line.split("|")) for line in lines))
             options["sinfo"] = sinfo
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -81,8 +81,8 @@ def test_partition_size(ask):
     with pytest.raises(BfenvError, match="8 processors is larger than partition gpu of queue, wh"):
         forecaster.new(8, 3600)
     text = prometheus_text(forecaster)
-    found = re.findall('partition="gpu",processors="([0-9]+)"', text)
-    assert set(found) == {"1", "4"} and "Inf" not in text
+    sizes = re.findall('partition="gpu",processors="([0-9]+)"', text)
+    assert set(sizes) == {"1", "4"} and "Inf" not in text
     assert "\n# the new job is in partition gpu\n" in text
 
 
@@ -380,8 +380,9 @@ def test_no_clock(ask):
     jobs = [runs("1", "n1"), job("2")]
     notes = " ".join(ask(jobs, ["n1|allocated"], clock=False).notes)
     assert "the time of its last event is assumed, 2026-02-02 02:30 UTC (set it with --at)" in notes
-    given = ask(jobs, ["n1|allocated"], clock=False, at="2026-02-02T02:40Z")
-    assert given.waiting().plan.tolist() == [3000] and "is assumed" not in " ".join(given.notes)
+    forecaster = ask(jobs, ["n1|allocated"], clock=False, at="2026-02-02T02:40Z")
+    assert forecaster.waiting().plan.tolist() == [3000]
+    assert "is assumed" not in " ".join(forecaster.notes)
     with pytest.raises(BfenvError, match="must be seconds since 1970 or a date with an offset"):
         ask(jobs, ["n1|allocated"], clock=False, at="yesterday")
 

@@ -183,8 +183,8 @@ def conf_rows(folder):
             ]
             assert len(set(cells)) == 1
             cells.append(what_if_cell(folder, TWO_JOBS, policy))
-        said = {str(warning.message).partition(": ")[2] for warning in warned}
-        yield (kind, *cells, "; ".join(sorted(said)))
+        texts = {str(warning.message).partition(": ")[2] for warning in warned}
+        yield (kind, *cells, "; ".join(sorted(texts)))
 
 
 def unit_rows(folder):

@@ -9,11 +9,11 @@ import pytest
 
 import bfenv
 from bfenv.core.jobs import FOREVER
-from bfenv_site.forecasts.known import UNLIMITED, places
+from bfenv_site.forecasts.knowledge import UNLIMITED, places
 from bfenv_site.live.live_queue import forecaster_of_queue
 from bfenv_site.live.nodes import read_sinfo
 from bfenv_site.live.squeue import read_squeue
-from bfenv_site.slurm.conf import expand_names
+from bfenv_site.slurm.conf_lines import expand_names
 from bfenv_site.slurm.live import planned_starts
 from site_helpers.queues import QUEUE
 
@@ -77,14 +77,14 @@ def test_text_and_json_agree(queue, tmp_path):
     """Both outputs of squeue hold the same queue at the same instant."""
     path = tmp_path / "queue.json"
     path.write_text(json.dumps(JSON))
-    one, two = read_squeue(queue), read_squeue(path)
-    assert one.time == two.time == NOW
-    for each in (one, two):
-        assert [entry.reason for entry in each.apart] == ["JobHeld"] * 6 + ["Dependency"]
-    assert [entry._replace(reason="") for entry in one.entries] == [
-        entry._replace(reason="") for entry in two.entries
+    from_text, from_json = read_squeue(queue), read_squeue(path)
+    assert from_text.time == from_json.time == NOW
+    for snapshot in (from_text, from_json):
+        assert [entry.reason for entry in snapshot.apart] == ["JobHeld"] * 6 + ["Dependency"]
+    assert [entry._replace(reason="") for entry in from_text.entries] == [
+        entry._replace(reason="") for entry in from_json.entries
     ]
-    assert [entry.end for entry in one.ended] == [NOW - 50]
+    assert [entry.end for entry in from_text.ended] == [NOW - 50]
     queue.write_text(QUEUE.replace("bob|RUNNING", "bob|COMPLETING").replace("1767225900", "N/A"))
     assert read_squeue(queue).entries[1].start == 1767225000  # is requeued, and has its nodes
 
@@ -144,8 +144,8 @@ def test_suspended(queue, tmp_path):
     path = tmp_path / "queue.json"
     path.write_text(json.dumps(JSON).replace('["RUNNING"]', '["SUSPENDED"]'))
     queue.write_text(QUEUE.replace("ann|RUNNING", "ann|SUSPENDED"))
-    for each in (queue, path):
-        forecaster = forecaster_of_queue(each, processors=8, futures=9)
+    for file in (queue, path):
+        forecaster = forecaster_of_queue(file, processors=8, futures=9)
         assert forecaster.waiting(["14"]).plan == 0  # 12 uses four, 13 waits for all
         assert "left out, because of SUSPENDED: 1 job" in forecaster.notes
 
@@ -270,11 +270,13 @@ def test_history(queue, site, tmp_path):
     users.write_text('kind,number,name\n"user",5,"ann"\n"user",7,"eve"\n"group",1,"ann"\n')
     options = {"history": str(path), "futures": 50}
     forecaster = forecaster_of_queue(queue, users=users, **options)
-    assert forecaster.known.machine.cluster.state[2] == trace.processors == 64
-    requests = forecaster.known.machine.requests
+    assert forecaster.knowledge.machine.cluster.state[2] == trace.processors == 64
+    requests = forecaster.knowledge.machine.requests
     assert sorted(requests[3].tolist()) == [-1, 0, 0, 1, 1]  # ann, eve, and bob who is new
     forecast = forecaster.waiting()
-    assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
+    assert forecast.job == ("14", "13", "15") and not any(
+        "ended" in note for note in forecast.notes
+    )
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -322,11 +324,11 @@ def test_given_time(queue):
 
     It may be some minutes late; without running jobs, any later time is taken.
     """
-    assert forecaster_of_queue(queue, processors=8, at=NOW + 300).known.time == NOW + 300
+    assert forecaster_of_queue(queue, processors=8, at=NOW + 300).knowledge.time == NOW + 300
     with pytest.raises(bfenv.BfenvError, match="was printed at 2026-01-01 00:10 UTC, as its runn"):
         forecaster_of_queue(queue, processors=8, at=NOW + 3600)
     queue.write_text("\n".join(QUEUE.splitlines()[2:]))
-    assert forecaster_of_queue(queue, processors=8, at=NOW + 3600).known.time == NOW + 3600
+    assert forecaster_of_queue(queue, processors=8, at=NOW + 3600).knowledge.time == NOW + 3600
 
 
 @pytest.mark.parametrize(
@@ -399,7 +401,7 @@ def test_plan_of_squeue(case, tmp_path):
         "\n".join(
             f"{name}|{case['processors']}|mixed|{part}"
             for part, of_part in (parts or {"main": "ALL"}).items()
-            for name in (names if of_part == "ALL" else expand_names("nodes", of_part))
+            for name in (names if of_part == "ALL" else expand_names(of_part))
         )
     )
     policy = "slurm"
@@ -408,7 +410,7 @@ def test_plan_of_squeue(case, tmp_path):
         conf.write_text("\n".join(lines))
         policy = f"slurm(conf='{conf}')"
     forecaster = forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=1)
-    machine, waiting = forecaster.known.machine, forecaster.known.queue
+    machine, waiting = forecaster.knowledge.machine, forecaster.knowledge.queue
     planned = planned_starts(forecaster.planner, machine)[places(machine.job, waiting)]
     real = {str(job): np.inf if at is None else at for job, *_, at in case["waiting"]}
     differ, plan = set(), forecaster.waiting().plan
@@ -425,8 +427,8 @@ def test_returned_nodes(line, queue, tmp_path):
     """slurm.conf says how nodes begin: one that sinfo has up takes jobs, in its partitions."""
     nodes, conf = tmp_path / "nodes.txt", tmp_path / "slurm.conf"
     nodes.write_text(NODES)
-    others = "n[1,3-4]" if "FUTURE" in line else "n[1-4]"
-    conf.write_text(f"NodeName={others} CPUs=4\n{line}\nPartitionName=main Nodes=ALL")
+    names = "n[1,3-4]" if "FUTURE" in line else "n[1-4]"
+    conf.write_text(f"NodeName={names} CPUs=4\n{line}\nPartitionName=main Nodes=ALL")
     forecasts = [
         forecaster_of_queue(queue, sinfo=nodes, policy=policy, futures=20).waiting()
         for policy in ("slurm", f"slurm(conf='{conf}')")

@@ -35,6 +35,6 @@ def test_recorded_starts(name):
         [*job[:4], *(["-p", job[5]["partition"]] if "partition" in job[5] else [])]
         for job in case["jobs"]
     ]
-    found = run_real({**case, "conf": conf, "jobs": jobs})
+    rows = run_real({**case, "conf": conf, "jobs": jobs})
     recorded = [job[4] - case["jobs"][0][0] / 60 for job in case["jobs"]]
-    assert [row[1] / 60 for row in found] == [pytest.approx(start, abs=1.0) for start in recorded]
+    assert [row[1] / 60 for row in rows] == [pytest.approx(start, abs=1.0) for start in recorded]

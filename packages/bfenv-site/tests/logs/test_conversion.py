@@ -22,8 +22,8 @@ from tests.workloads.refusals import refused
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 
 
-def record(submit, start, runtime, size, **others):
-    return Record(submit=submit, start=start, runtime=runtime, size=size, **others)
+def record(submit, start, runtime, size, **fields):
+    return Record(submit=submit, start=start, runtime=runtime, size=size, **fields)
 
 
 RUNS = [

@@ -67,8 +67,8 @@ def test_the_fuzzer_finds_nothing(tmp_path):
     command = [sys.executable, "-m", "site_helpers.fuzz", "all", "--seconds", str(SECONDS)]
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-3000:]
-    found = re.findall(r"^reader (\S+)$.*?Done ([0-9]+) runs", run.stderr, re.M | re.S)
-    assert [reader for reader, _ in found] == list(CLAIMS)
-    for reader, runs in found:
+    counts = re.findall(r"^reader (\S+)$.*?Done ([0-9]+) runs", run.stderr, re.M | re.S)
+    assert [reader for reader, _ in counts] == list(CLAIMS)
+    for reader, runs in counts:
         assert int(runs) > len(seeds(reader))
     assert not list(tmp_path.iterdir())

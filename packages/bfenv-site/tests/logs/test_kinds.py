@@ -76,7 +76,9 @@ WITH_ENDS = [form for form in FORMATS if form != "swf"]
 
 def cases(values):
     """Pairs of a format and a value, of a mapping of formats to values."""
-    return [pytest.param(form, one, id=f"{form}-{one}") for form in values for one in values[form]]
+    return [
+        pytest.param(form, value, id=f"{form}-{value}") for form in values for value in values[form]
+    ]
 
 
 def imported(folder, form, odd, **options):
@@ -474,11 +476,11 @@ def test_numbers_of_json(tmp_path):
     path = written(tmp_path, "sacct-json", [job(1), job(9)])
     jobs = json.loads(path.read_text())
     for kind in (float, str):
-        for one in jobs["jobs"]:
-            one["time"] = {
-                key: value and kind(int(float(value))) for key, value in one["time"].items()
+        for entry in jobs["jobs"]:
+            entry["time"] = {
+                key: value and kind(int(float(value))) for key, value in entry["time"].items()
             }
-            one["job_id"] = kind(int(float(one["job_id"])))
+            entry["job_id"] = kind(int(float(entry["job_id"])))
         path.write_text(json.dumps(jobs))
         assert work(read(path, "sacct-json")) == 2 * PLAIN
 

@@ -65,8 +65,8 @@ def test_file(tmp_path):
         f"{NOON + 1000},{NOON + 2000},9\n{NOON + 3000},{NOON + 3001},2\n{NOON - 9},{NOON - 5},1\n"
     )
     with pytest.warns(UserWarning, match="1 outage before .*; 1 outage cut at .*; 1 outage cut to"):
-        found = load_outages(path, site(tmp_path))
-    assert found == (Outage(0, 600, 4), Outage(1000, 2000, 4), Outage(3000, 3001, 2))
+        outages = load_outages(path, site(tmp_path))
+    assert outages == (Outage(0, 600, 4), Outage(1000, 2000, 4), Outage(3000, 3001, 2))
     path.write_text(f"{NOON},{NOON + 600}\n2030-01-01,2030-01-02\n")
     with pytest.warns(UserWarning, match="1 outage after the log's last job$"):
         assert load_outages(path, site(tmp_path))[0] == Outage(0, 600, 4)
@@ -126,8 +126,8 @@ def test_slurm_events(tmp_path):
         "n2|2026-01-01T12:10:00|Unknown|cpu=1\n"
     )
     with pytest.warns(UserWarning, match="1 event has no end"):
-        found = load_outages(path, site(tmp_path, [0, 0, 0]))
-    assert found == (Outage(10, 20, 2), Outage(600, 1201, 1))
+        outages = load_outages(path, site(tmp_path, [0, 0, 0]))
+    assert outages == (Outage(10, 20, 2), Outage(600, 1201, 1))
     path.write_text("NodeName|TimeStart|TimeEnd|TRES\nn1|2026-01-01T12:00:10|Unknown|mem=4G\n")
     with pytest.warns(UserWarning, match="1 of nodes without such processors"):
         assert load_outages(path, site(tmp_path)) == ()
@@ -178,8 +178,8 @@ def test_more_than_the_machine(tmp_path):
     lines = (f"{NOON + a},{NOON + b},{n}\n" for a, b, n in ((0, 50, 3), (10, 20, 3), (15, 30, 1)))
     path.write_text("".join(lines))
     with pytest.warns(UserWarning, match="3 outages would take more processors than the machine"):
-        found = load_outages(path, site(tmp_path))
-    assert found == (Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3))
+        outages = load_outages(path, site(tmp_path))
+    assert outages == (Outage(0, 10, 3), Outage(10, 20, 4), Outage(20, 30, 1), Outage(20, 50, 3))
 
 
 def test_before_the_log(tmp_path):
@@ -234,13 +234,13 @@ def test_option(tmp_path):
     header = ["; Outage: 90 120 2", "; Outage: 9000 9100 1"]
     site(tmp_path, [0, *(7_000 - job for job in range(1, 7))], gap=1, header=header)
     path = tmp_path / "site.swf"
-    known = (Outage(90, 120, 2), Outage(9000, 9100, 1))
-    assert bfenv.read_swf(path).outages == known
+    header_outages = (Outage(90, 120, 2), Outage(9000, 9100, 1))
+    assert bfenv.read_swf(path).outages == header_outages
     assert bfenv.read_swf(path, outages="none").outages == ()
     # That of 100 to 7000 s is found, but meets one that the header has.
-    assert bfenv.read_swf(path, outages="find").outages == known
+    assert bfenv.read_swf(path, outages="find").outages == header_outages
     site(tmp_path, [0, *(7_000 - job for job in range(1, 7))], gap=1, header=header[1:])
-    found = bfenv.load_workload(f"{path}:outages=find").outages
-    assert found == (Outage(100, 7000, 4), Outage(9000, 9100, 1))
+    outages = bfenv.load_workload(f"{path}:outages=find").outages
+    assert outages == (Outage(100, 7000, 4), Outage(9000, 9100, 1))
     with refused(WorkloadError, "'maybe'"):
         bfenv.read_swf(path, outages="maybe")

@@ -101,8 +101,8 @@ def test_documented_command():
     words = slurm.COMMAND.split()
     for text in (inspect.getdoc(read_sacct), inspect.getdoc(import_log)):
         assert set(words) <= set(text.split()), text
-    known = {*slurm.COLUMNS, *tres.SIZES["cores"], *tres.SIZES["nodes"]}
-    assert known >= set(COLUMNS)
+    columns = {*slurm.COLUMNS, *tres.SIZES["cores"], *tres.SIZES["nodes"]}
+    assert columns >= set(COLUMNS)
 
 
 def test_order_of_columns(tmp_path):
@@ -352,7 +352,7 @@ def test_malformed_line(tmp_path, fields, named):
     with pytest.warns(UserWarning) as warned:
         trace = read_sacct(dump(tmp_path, *lines), processors=64, on_error="skip")
     (warning,) = warned
-    assert all(one in str(warning.message) for one in named)
+    assert all(name in str(warning.message) for name in named)
     assert warning.filename == __file__
     assert counted(trace) == {"malformed": 1}
     path = dump(tmp_path, *lines)

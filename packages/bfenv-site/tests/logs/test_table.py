@@ -109,7 +109,7 @@ def test_malformed_line(tmp_path, row, named):
     with pytest.warns(UserWarning) as warned:
         trace = read(tmp_path, text, on_error="skip")
     (warning,) = warned
-    assert all(one in str(warning.message) for one in named)
+    assert all(name in str(warning.message) for name in named)
     assert len(trace) == 4
     assert counted(trace) == {"malformed": 1}
 

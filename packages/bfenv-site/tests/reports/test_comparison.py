@@ -28,8 +28,12 @@ def test_order():
     starving = waiting("easy-sqf", 0, 0, 700)
     longer, shorter = waiting("easy-lqf", 300, 300, 330), waiting("easy-lxf", 0, 300, 300)
     comparison = compare_site(today, [starving, longer, shorter])
-    assert [one.policy for one in comparison.findings] == ["easy-lxf", "easy-lqf", "easy-sqf"]
-    assert [one.starves for one in comparison.findings] == [False, False, True]
+    assert [finding.policy for finding in comparison.findings] == [
+        "easy-lxf",
+        "easy-lqf",
+        "easy-sqf",
+    ]
+    assert [finding.starves for finding in comparison.findings] == [False, False, True]
     assert comparison.best.policy == "easy-lxf"
     lines, below = candidate_lines(comparison)
     assert [line[0] for line in lines] == ["easy (today)", "easy-lxf (recommended)", "easy-lqf"]
@@ -54,17 +58,17 @@ def test_report(site, monkeypatch):
     """The log is a schedule beside today's policy and the candidates; the page has all of them."""
     monkeypatch.setattr(report, "gantt_section", lambda *scene, **options: None)
     heard = []
-    found = site_report([str(site)], "easy", ["easy-lxf"], begin=heard.append, done=heard.append)
-    assert len(heard) == 1 + heard[0] == 1 + len(found.rows) and found.failed == []
-    [comparison] = found.comparisons
+    result = site_report([str(site)], "easy", ["easy-lxf"], begin=heard.append, done=heard.append)
+    assert len(heard) == 1 + heard[0] == 1 + len(result.rows) and result.failed == []
+    [comparison] = result.comparisons
     trace = bfenv.load_workload(str(site))
     assert comparison.logged.start.tolist() == logged_schedule(trace).start.tolist()
     assert comparison.today.start.tolist() == bfenv.simulate(trace, "easy").start.tolist()
-    rows = {row.policy: row for row in found.rows}
+    rows = {row.policy: row for row in result.rows}
     assert set(rows) == {"logged", "easy", "fcfs", "easy-lxf"}
     assert rows["fcfs"].metrics["log_close"] == 1  # the log is that of fcfs
     assert rows["easy-lxf"].versus.reference == "easy"
-    assert "In reality the mean wait was" in found.page
+    assert "In reality the mean wait was" in result.page
     with pytest.raises(BfenvError, match="two logs have one name"):
         site_report([str(site), str(site)], "easy", ["easy-lxf"])
 
@@ -82,8 +86,8 @@ def test_what_if(site):
     """Variants stand beside the site as it is, policy by policy, with what to know about them."""
     trace = bfenv.load_workload(str(site))
     variants = {"half": whatif.with_processors(trace, "-50%")}
-    found = what_if(trace, variants, ["easy", "fcfs"])
-    assert [(row.workload, row.policy) for row in found.rows] == [
+    result = what_if(trace, variants, ["easy", "fcfs"])
+    assert [(row.workload, row.policy) for row in result.rows] == [
         ("as is", "easy"),
         ("half", "easy"),
         ("as is", "fcfs"),
@@ -91,14 +95,14 @@ def test_what_if(site):
     ]
     small = variants["half"].trace
     expected = bfenv.metrics(bfenv.simulate(small, "fcfs"))
-    assert found.rows[3].metrics == expected
-    assert (found.rows[3].jobs, found.rows[3].processors) == (len(small), 32)
-    assert [change.value for change in found.changes[::2]] == [0, 0]  # of the first variants
+    assert result.rows[3].metrics == expected
+    assert (result.rows[3].jobs, result.rows[3].processors) == (len(small), 32)
+    assert [change.value for change in result.changes[::2]] == [0, 0]  # of the first variants
     whole = what_if(trace, {"more": whatif.with_processors(trace, "+50%")}, ["fcfs"])
     waits = [row.schedule.wait for row in whole.rows]
     assert whole.changes[1] == batch_means(waits[1] - waits[0])
-    easy = found.rows[2].metrics["mean_wait"], expected["mean_wait"]
-    assert found.changes[3][:1] == (pytest.approx(easy[1] - easy[0]),)
-    assert found.changes[3].low != found.changes[3].low  # other jobs, so no interval
+    easy = result.rows[2].metrics["mean_wait"], expected["mean_wait"]
+    assert result.changes[3][:1] == (pytest.approx(easy[1] - easy[0]),)
+    assert result.changes[3].low != result.changes[3].low  # other jobs, so no interval
     assert "It repeats your log well" in whole.fit  # which is fcfs's
-    assert len(small) < len(trace) and "left out" in found.notes[0]
+    assert len(small) < len(trace) and "left out" in result.notes[0]

@@ -37,31 +37,31 @@ def schedules(before, after, **columns):
 
 def test_partitions():
     """Means are over each one's own jobs; names come from the header; most gained is first."""
-    one, other = schedules([10, 20, 30], [10, 10, 90], partition=[2, 2, 1])
-    gpu, first = parties(one, other)["partition"]
+    before, after = schedules([10, 20, 30], [10, 10, 90], partition=[2, 2, 1])
+    gpu, first = parties(before, after)["partition"]
     assert (gpu.label, gpu.jobs, gpu.before, gpu.after, gpu.change) == ("gpu", 2, 15, 10, -10)
     assert (first.label, first.jobs, first.before, first.after) == ("partition 1", 1, 30, 90)
 
 
 def test_one_kind():
     """Jobs of a single kind are not divided."""
-    one, other = schedules([1, 2], [2, 1])
-    assert parties(one, other) == {}
+    before, after = schedules([1, 2], [2, 1])
+    assert parties(before, after) == {}
 
 
 def test_unknown_user():
     """Jobs of unknown users are a party, but not a user that waits less or longer."""
-    one, other = schedules([0, 0, 200], [100, 100, 0], user=[0, -1, -1])
-    assert [part.label for part in parties(one, other)["user"]] == ["no user", "user 0"]
-    assert users_changed(one, other) == (0, 1)
-    assert users_changed(other, one) == (1, 0)
+    before, after = schedules([0, 0, 200], [100, 100, 0], user=[0, -1, -1])
+    assert [part.label for part in parties(before, after)["user"]] == ["no user", "user 0"]
+    assert users_changed(before, after) == (0, 1)
+    assert users_changed(after, before) == (1, 0)
 
 
 def test_sizes():
     """Classes of size end where half and nine tenths of the jobs are, and cover all jobs."""
     sizes = [1] * 5 + [4] * 4 + [64]
-    one, _ = schedules([0] * 10, [0] * 10, size=sizes)
-    classes = divisions(one.trace)["size"]
+    before, _ = schedules([0] * 10, [0] * 10, size=sizes)
+    classes = divisions(before.trace)["size"]
     assert list(classes) == ["1 processors", "4 processors", "64 processors"]
     assert np.sum(list(classes.values()), axis=0).tolist() == [1] * 10
 
@@ -69,8 +69,8 @@ def test_sizes():
 @pytest.mark.parametrize("limits", [[60], [60, 60, 7_200], list(range(60, 6_060, 60))])
 def test_limits(limits):
     """Each job has one class of limits, in ascending order."""
-    one, _ = schedules([0] * len(limits), [0] * len(limits), estimate=limits)
-    classes = divisions(one.trace)["time limit"]
+    before, _ = schedules([0] * len(limits), [0] * len(limits), estimate=limits)
+    classes = divisions(before.trace)["time limit"]
     assert np.sum(list(classes.values()), axis=0).tolist() == [1] * len(limits)
     highest = [max(np.array(limits)[those]) for those in classes.values()]
     assert highest == sorted(highest)
@@ -116,11 +116,14 @@ def test_disjoint(trace):
         runs = place(schedule)
         assert sum(not run.trial for run in runs) == len(trace)
         for i, run in enumerate(runs):
-            own = {p for first, last in run.spans for p in range(first, last)}
-            assert len(own) == trace.jobs.size[run.job] and own <= set(range(trace.processors))
+            processors = {p for first, last in run.spans for p in range(first, last)}
+            assert len(processors) == trace.jobs.size[run.job]
+            assert processors <= set(range(trace.processors))
             for other in runs[:i]:
                 if other.start < run.end and run.start < other.end:
-                    assert not own & {p for first, last in other.spans for p in range(first, last)}
+                    assert not processors & {
+                        p for first, last in other.spans for p in range(first, last)
+                    }
 
 
 def test_interval():

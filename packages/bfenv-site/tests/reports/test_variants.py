@@ -88,7 +88,7 @@ def test_split():
 def test_split_keeps_work(trace, limit):
     """Split, no work is lost, and no piece is longer than the limit."""
     changed = whatif.with_max_estimate(trace, f"{limit}s", split=True).trace
-    work = [np.dot(one.jobs.size, one.runtime) for one in (trace, changed)]
+    work = [np.dot(version.jobs.size, version.runtime) for version in (trace, changed)]
     assert work[0] == work[1]
     assert changed.jobs.estimate.max() <= limit
 
@@ -137,12 +137,12 @@ def test_no_load(load):
 def test_changes(tmp_path):
     """Several changes are made one after the other, and all their notes are kept."""
     text = "processors=4, max-estimate=100s,estimates=-50%,without=outages"
-    one = whatif.with_processors(TRACE, "4")
-    two = whatif.with_max_estimate(one.trace, "100s")
-    three = whatif.with_other_estimates(two.trace, "-50%")
+    first = whatif.with_processors(TRACE, "4")
+    second = whatif.with_max_estimate(first.trace, "100s")
+    third = whatif.with_other_estimates(second.trace, "-50%")
     changed = whatif.with_changes(TRACE, text)
-    assert changed.trace.hash == whatif.without(three.trace, "outages").trace.hash
-    assert changed.notes == one.notes + two.notes + three.notes
+    assert changed.trace.hash == whatif.without(third.trace, "outages").trace.hash
+    assert changed.notes == first.notes + second.notes + third.notes
     split = whatif.with_changes(TRACE, "split-estimate=100s,load=0.5").trace
     assert len(split) == 5 and split.offered_load == pytest.approx(0.5, rel=0.02)
     more = whatif.with_changes(TRACE, "load=+50%").trace

@@ -31,9 +31,14 @@ def load(path):
 
 def short(seconds, comparison):
     """A duration as the page writes it: all are in the unit of the geometric mean of the waits."""
-    own = [comparison.today, *(one.schedule for one in comparison.findings)]
-    known = [value for one in own for value in (one.wait.mean(), one.wait.max()) if value > 0]
-    typical = math.prod(value ** (1 / len(known)) for value in known)
+    schedules = [comparison.today, *(finding.schedule for finding in comparison.findings)]
+    values = [
+        value
+        for schedule in schedules
+        for value in (schedule.wait.mean(), schedule.wait.max())
+        if value > 0
+    ]
+    typical = math.prod(value ** (1 / len(values)) for value in values)
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
         if typical >= 2 * length:
             value = seconds / length
@@ -46,8 +51,8 @@ def short(seconds, comparison):
 def compared(backfilling_site):
     trace = load(backfilling_site)
     schedules = {name: bfenv.simulate(trace, name) for name in ("easy", *CANDIDATES)}
-    others = [schedules[name] for name in CANDIDATES]
-    return compare_site(schedules["easy"], others, logged_schedule(trace)), schedules, trace
+    candidates = [schedules[name] for name in CANDIDATES]
+    return compare_site(schedules["easy"], candidates, logged_schedule(trace)), schedules, trace
 
 
 def waits(schedule):
@@ -114,8 +119,8 @@ def test_mean(compared):
     """The mean waits are sums over jobs, the interval that of 20 batch means."""
     comparison, schedules, _ = compared
     name = best_of(schedules)
-    own, usual = np.array(waits(schedules[name])), np.array(waits(schedules["easy"]))
-    batches = (own - usual).reshape(20, -1).mean(axis=1)
+    waits_then, usual = np.array(waits(schedules[name])), np.array(waits(schedules["easy"]))
+    batches = (waits_then - usual).reshape(20, -1).mean(axis=1)
     half = 2.093024 * batches.std(ddof=1) / 20**0.5  # Student's t, 19 degrees of freedom
     low, high = batches.mean() - half, batches.mean() + half
     if high < 0:
@@ -126,7 +131,7 @@ def test_mean(compared):
             f"95 %: from {short(-low, comparison)} less to {short(high, comparison)} more, "
             "which may be chance"
         )
-    before, then = usual.mean(), own.mean()
+    before, then = usual.mean(), waits_then.mean()
     words = bfenv.find_policy(name).summary
     expected = (
         f"On your 400 jobs, {name} ({words}) would cut the mean wait of easy "
@@ -138,20 +143,19 @@ def test_mean(compared):
 def test_longest(compared):
     """The longest waits are those of single jobs."""
     comparison, schedules, _ = compared
-    own, usual = max(waits(schedules[best_of(schedules)])), max(waits(schedules["easy"]))
-    verb = "grows" if own > usual else "falls"
-    expected = (
-        f"The longest wait {verb} from {short(usual, comparison)} to {short(own, comparison)}."
-    )
+    waits_then, usual = max(waits(schedules[best_of(schedules)])), max(waits(schedules["easy"]))
+    verb = "grows" if waits_then > usual else "falls"
+    before, then = short(usual, comparison), short(waits_then, comparison)
+    expected = f"The longest wait {verb} from {before} to {then}."
     assert sentences(comparison)[2] == expected
 
 
 def test_users(compared):
     """A user counts whose mean wait changes by over a minute."""
     comparison, schedules, trace = compared
-    own, usual = waits(schedules[best_of(schedules)]), waits(schedules["easy"])
+    waits_then, usual = waits(schedules[best_of(schedules)]), waits(schedules["easy"])
     changes = {}
-    for user, a, b in zip(trace.jobs.user.tolist(), own, usual, strict=True):
+    for user, a, b in zip(trace.jobs.user.tolist(), waits_then, usual, strict=True):
         changes.setdefault(user, []).append(a - b)
     changes.pop(-1, None)
     means = [sum(part) / len(part) for part in changes.values()]
@@ -188,10 +192,10 @@ def test_no_better(compared):
 def test_only_starving(compared):
     """If only policies that starve jobs have a shorter mean wait, their price is told."""
     _, schedules, trace = compared
-    easy, own = schedules["easy"], schedules["easy-sjf"]
+    easy, candidate = schedules["easy"], schedules["easy-sjf"]
     wait = np.zeros(len(trace), dtype=np.int64)
     wait[-1] = 3 * max(waits(easy))
-    starving = replace(own, start=trace.jobs.submit + wait)
+    starving = replace(candidate, start=trace.jobs.submit + wait)
     comparison = compare_site(easy, [starving])
     usual, longest = max(waits(easy)), max(waits(starving))
     mean = np.mean(waits(starving))
@@ -204,12 +208,16 @@ def test_only_starving(compared):
 def test_plugin(compared):
     """Beside a plugin stands the best candidate that needs none."""
     _, schedules, trace = compared
-    today, own = bfenv.simulate(trace, "fcfs"), bfenv.simulate(trace, "easy-lxf")
-    comparison = compare_site(today, [schedules["easy"], own])
-    (text,) = (one for one in sentences(comparison) if one.startswith("Slurm needs a plugin"))
+    today, candidate = bfenv.simulate(trace, "fcfs"), bfenv.simulate(trace, "easy-lxf")
+    comparison = compare_site(today, [schedules["easy"], candidate])
+    (text,) = (
+        sentence
+        for sentence in sentences(comparison)
+        if sentence.startswith("Slurm needs a plugin")
+    )
     wait = short(np.mean(waits(schedules["easy"])), comparison)
     assert text.endswith(f" Without a plugin: easy, {wait}.")
-    texts = sentences(compare_site(schedules["easy"], [schedules["easy-sqf"], own]))
+    texts = sentences(compare_site(schedules["easy"], [schedules["easy-sqf"], candidate]))
     assert not any("plugin" in text for text in texts)
 
 
@@ -261,9 +269,9 @@ def test_closest(site, policy):
     """A log that ran under a candidate is repeated best by it; the verdict says so."""
     trace = load(site)
     ran = bfenv.simulate(trace, policy)
-    others = [bfenv.simulate(trace, name) for name in CANDIDATES]
+    candidates = [bfenv.simulate(trace, name) for name in CANDIDATES]
     today = bfenv.simulate(trace, "fcfs")
-    text = sentences(compare_site(today, others, ran))[-1]
+    text = sentences(compare_site(today, candidates, ran))[-1]
     assert text == (
         f"{policy} repeats your log well, better than fcfs. If it is closer to your site's "
         f"policy, compare with it: --today {policy}."
@@ -271,7 +279,7 @@ def test_closest(site, policy):
     half = replace(ran, start=np.where(np.arange(len(trace)) % 2, ran.start, today.start))
     text = sentences(compare_site(half, [ran], ran))[-1]
     assert text.startswith(f"{policy} repeats your log well, better than {policy}")
-    texts = sentences(compare_site(ran, [today, *others], ran))
+    texts = sentences(compare_site(ran, [today, *candidates], ran))
     assert not any("--today" in text for text in texts)  # nothing is better than the truth
 
 
@@ -321,6 +329,6 @@ def test_starving_simulation(compared):
     wait[7] = 3 * wait.max()
     start = trace.jobs.submit + wait
     today = replace(comparison.today, start=start, end=start + trace.runtime)
-    found = compare_site(today, [], comparison.logged)
-    assert "starves jobs that your site did not" in " ".join(sentences(found))
-    assert "starves jobs that your site did not" in str(verdict(found))
+    result = compare_site(today, [], comparison.logged)
+    assert "starves jobs that your site did not" in " ".join(sentences(result))
+    assert "starves jobs that your site did not" in str(verdict(result))

@@ -34,23 +34,23 @@ def runs(name, nodes, **more):
 def as_text(jobs, clock=True):
     """What the command SQUEUE prints."""
     lines = []
-    for one in jobs:
+    for job in jobs:
         start, ran = (
-            (NOW - 600, "10:00" if clock else "INVALID") if one["nodes"] else ("N/A", "0:00")
+            (NOW - 600, "10:00" if clock else "INVALID") if job["nodes"] else ("N/A", "0:00")
         )
         fields = (
-            one["name"],
+            job["name"],
             "ann",
-            one["state"],
-            one["size"],
-            one["limit"],
+            job["state"],
+            job["size"],
+            job["limit"],
             NOW - 600,
             start,
             ran,
-            one["priority"],
-            one["reason"],
-            one["partition"],
-            one["nodes"],
+            job["priority"],
+            job["reason"],
+            job["partition"],
+            job["nodes"],
             0,
         )
         lines.append("|".join(map(str, fields)))
@@ -63,25 +63,25 @@ def as_json(jobs, clock=True):
     def number(value):
         return {"set": True, "infinite": False, "number": value}
 
-    found = []
-    for one in jobs:
-        array, _, rest = one["name"].partition("_")
-        endless = one["limit"] == "UNLIMITED"
+    entries = []
+    for job in jobs:
+        array, _, rest = job["name"].partition("_")
+        endless = job["limit"] == "UNLIMITED"
         limit = {"set": False, "infinite": endless, "number": 0}
-        if not endless and one["limit"][0].isdigit():
-            limit = number(parse_duration(one["limit"]) // 60)
+        if not endless and job["limit"][0].isdigit():
+            limit = number(parse_duration(job["limit"]) // 60)
         entry = {
             "job_id": int(array),
             "user_name": "ann",
-            "job_state": [one["state"]],
-            "cpus": number(one["size"]),
+            "job_state": [job["state"]],
+            "cpus": number(job["size"]),
             "time_limit": limit,
             "submit_time": number(NOW - 600),
-            "start_time": number(NOW - 600 if one["nodes"] else 0),
-            "state_reason": one["reason"],
-            "priority": number(one["priority"]),
-            "partition": one["partition"],
-            "nodes": one["nodes"],
+            "start_time": number(NOW - 600 if job["nodes"] else 0),
+            "state_reason": job["reason"],
+            "priority": number(job["priority"]),
+            "partition": job["partition"],
+            "nodes": job["nodes"],
             "nice": number(0),
         }
         if rest.startswith("["):
@@ -90,11 +90,11 @@ def as_json(jobs, clock=True):
             entry["array_max_tasks"] = number(int(most or 0))
         elif rest:
             entry |= {"array_job_id": number(int(array)), "array_task_id": number(int(rest))}
-        found.append(entry)
-    return json.dumps({"jobs": found} | ({"last_update": number(NOW)} if clock else {}))
+        entries.append(entry)
+    return json.dumps({"jobs": entries} | ({"last_update": number(NOW)} if clock else {}))
 
 
 def left_out(forecaster):
     """How many jobs each note leaves out, by the reason."""
-    found = (re.match(r"left out, because of (.*): ([0-9]+) job", n) for n in forecaster.notes)
-    return {match[1]: int(match[2]) for match in found if match}
+    matches = (re.match(r"left out, because of (.*): ([0-9]+) job", n) for n in forecaster.notes)
+    return {match[1]: int(match[2]) for match in matches if match}

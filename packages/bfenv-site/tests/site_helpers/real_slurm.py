@@ -83,14 +83,14 @@ def free_ports(count):
         first = random.randrange(20_000, 60_000)
         sockets = [socket.socket() for _ in range(count)]
         try:
-            for i, each in enumerate(sockets):
-                each.bind(("127.0.0.1", first + i))
+            for i, sock in enumerate(sockets):
+                sock.bind(("127.0.0.1", first + i))
             return first
         except OSError:
             continue
         finally:
-            for each in sockets:
-                each.close()
+            for sock in sockets:
+                sock.close()
 
 
 def write_conf(folder, case):
@@ -184,8 +184,8 @@ if __name__ == "__main__":
     parser.add_argument("jobs", type=Path, nargs="?")
     parser.add_argument("--speed", type=int, default=60)
     parser.add_argument("--drive", type=Path)
-    given = parser.parse_args()
-    if given.drive:
-        drive(given.drive)
+    arguments = parser.parse_args()
+    if arguments.drive:
+        drive(arguments.drive)
     else:
-        json.dump(run_real(json.loads(given.jobs.read_text()), given.speed), sys.stdout)
+        json.dump(run_real(json.loads(arguments.jobs.read_text()), arguments.speed), sys.stdout)

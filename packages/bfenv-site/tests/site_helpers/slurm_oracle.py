@@ -344,8 +344,8 @@ class Multifactor:
         accounts = {account for account, _ in used}
         total = sum(used.values())
 
-        def level(own, among, of_all):
-            return Fraction(of_all, among * own) if own else math.inf
+        def level(usage, among, of_all):
+            return Fraction(of_all, among * usage) if usage else math.inf
 
         def levels(user):
             siblings = [used[other] for other in used if other[0] == user[0]]
@@ -353,5 +353,5 @@ class Multifactor:
             return of_account, level(used[user], len(siblings), sum(siblings))
 
         best_first = sorted({levels(user) for user in used}, reverse=True)
-        before = {one: sum(levels(user) > one for user in used) for one in best_first}
+        before = {pair: sum(levels(user) > pair for user in used) for pair in best_first}
         return {user: (len(used) - before[levels(user)]) / len(used) for user in used}

@@ -104,9 +104,9 @@ def lsf(jobs):
     lines = []
     for row in jobs:
         name = row["name"].replace('"', '""')
-        asked, limit = row["asked"] or row["size"], row["limit"] or 0
+        slots, limit = row["asked"] or row["size"], row["limit"] or 0
         head = (
-            f'"JOB_FINISH" "10.1" {row["end"]} {row["id"]} 1000 33554438 {asked} {row["submit"]} '
+            f'"JOB_FINISH" "10.1" {row["end"]} {row["id"]} 1000 33554438 {slots} {row["submit"]} '
             f'0 0 {row["start"]} "{row["user"]}" "q" "" "" "" "login" "dir" "" "out" "err" "file" '
             f'0 1 "{row["size"]}*n1" 64 60.0 "{name}" "{name}" '
         )
@@ -221,8 +221,8 @@ def read(path, form, **options):
     if form == "swf":
         return read_swf(path, **options)
     kind = {"torque": "pbs", "xdmod-json": "xdmod"}.get(form, form)
-    own = {"mapping": MAPPING} if kind in ("csv", "parquet") else {}
-    return read_log(path, kind, **own, **options)
+    format_options = {"mapping": MAPPING} if kind in ("csv", "parquet") else {}
+    return read_log(path, kind, **format_options, **options)
 
 
 def _key(field):

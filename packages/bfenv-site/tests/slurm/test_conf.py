@@ -10,7 +10,8 @@ import bfenv
 from bfenv.baselines.registry import find_competitor
 from bfenv.core.errors import PolicyError
 from bfenv.workloads.logs.records import PARTITION as PARTITION_FIELD
-from bfenv_site.slurm.conf import Multifactor, expand_names, read_conf
+from bfenv_site.slurm.conf import Multifactor, read_conf
+from bfenv_site.slurm.conf_lines import expand_names
 from bfenv_site.slurm.parameters import read_parameters
 from bfenv_site.slurm.site import nodes_of_site
 
@@ -89,11 +90,7 @@ def test_version_in_name(conf):
 
 def test_suffix():
     """A list of names may have a suffix behind its brackets."""
-    assert expand_names("slurm.conf", "node[08-10]-int") == [
-        "node08-int",
-        "node09-int",
-        "node10-int",
-    ]
+    assert expand_names("node[08-10]-int") == ["node08-int", "node09-int", "node10-int"]
 
 
 def test_whole_nodes(conf):
@@ -115,7 +112,7 @@ def test_whole_nodes(conf):
 )
 def test_lists_of_names(text, names):
     """Ranges in brackets become all of their names, as Slurm expands them."""
-    assert expand_names("slurm.conf", text) == names
+    assert expand_names(text) == names
 
 
 NODES = "NodeName=n[1-2] CPUs=2\n"

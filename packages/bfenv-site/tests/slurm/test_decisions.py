@@ -42,12 +42,12 @@ def numbers(text):
 @cache
 def moments():
     """All recorded states."""
-    found = []
+    result = []
     for run in RUNS:
         jobs = {job: rest for job, *rest in run["jobs"]}
         for now, *sets in run["states"]:
             running, waiting, begun = map(numbers, sets)
-            found.append(
+            result.append(
                 Moment(
                     run["name"],
                     run["parameters"],
@@ -58,7 +58,7 @@ def moments():
                     {job: set(numbers(jobs[job][3])) for job in begun},
                 )
             )
-    return found
+    return result
 
 
 def decide(moment):

@@ -56,8 +56,8 @@ def test_classic_formula():
 
     F = 2^(-U/S/d); the shares are 1/4, 1/4 and 1/2, the effective usages 0.6, 0.3 and 0.4.
     """
-    found = shares((60, 0, 40), fair_tree=False)
-    assert found == pytest.approx([2**-2.4, 2**-1.2, 2**-0.8])
+    factors = shares((60, 0, 40), fair_tree=False)
+    assert factors == pytest.approx([2**-2.4, 2**-1.2, 2**-0.8])
     damped = shares((60, 0, 40), fair_tree=False, damping=4.0)
     assert damped == pytest.approx([2**-0.6, 2**-0.3, 2**-0.2])
 
@@ -70,14 +70,14 @@ def test_half_life():
     cluster, jobs, truth = new_cluster(trace)
     priority = new_priority(settings, PARTS, 4, 1)
     meet(priority, 0, 0)
-    users, found = np.zeros(2, dtype=np.int64), {}
+    users, usage = np.zeros(2, dtype=np.int64), {}
     while advance(cluster, jobs, truth):
         follow_usage(priority, cluster, jobs, users)
-        found[now(cluster)] = priority.usage[0]
+        usage[now(cluster)] = priority.usage[0]
         if now(cluster) == 0:
             start(cluster, jobs, 0)
     used = 4 * half_life / np.log(2) / 2
-    assert found == {0: 0, 1000: pytest.approx(used), 2000: pytest.approx(used / 2)}
+    assert usage == {0: 0, 1000: pytest.approx(used), 2000: pytest.approx(used / 2)}
 
 
 def priority_of(*, at=100, part=1, share=1.0, nice=0, **settings):
@@ -87,8 +87,7 @@ def priority_of(*, at=100, part=1, share=1.0, nice=0, **settings):
     priority.clock[LAST_TICK] = at
     meet(priority, 0, 0)
     priority.share[0] = share
-    cluster, _, _ = new_cluster(trace)
-    return -TIER - score_of(priority, cluster, trace.jobs, 0, part, 0)
+    return -TIER - score_of(priority, trace.jobs, 0, part, 0)
 
 
 @pytest.mark.parametrize(

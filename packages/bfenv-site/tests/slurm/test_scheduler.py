@@ -43,28 +43,28 @@ def rows(trace):
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def node_sizes(processors, each):
+def node_sizes(processors, cores):
     """The processors of the nodes; the last one may have fewer."""
-    return [min(each, processors - first) for first in range(0, processors, each)]
+    return [min(cores, processors - first) for first in range(0, processors, cores)]
 
 
 @given(traces(), options(), st.integers(1, 3))
 @settings(max_examples=300)
-def test_oracle(trace, chosen, each):
+def test_oracle(trace, chosen, cores):
     """The policy makes the schedule of the oracle."""
     text, meant = chosen
-    policy = f'slurm(parameters="{text}", cores_per_node={each})'
-    expected = oracle.simulate(rows(trace), node_sizes(trace.processors, each), meant)
+    policy = f'slurm(parameters="{text}", cores_per_node={cores})'
+    expected = oracle.simulate(rows(trace), node_sizes(trace.processors, cores), meant)
     assert bfenv.simulate(trace, policy).start.tolist() == expected
 
 
 @given(traces(), st.integers(1, 3))
 @settings(max_examples=100)
-def test_skipped_cycles(trace, each):
+def test_skipped_cycles(trace, cores):
     """Cycles before which nothing changed would start nothing."""
-    sizes = node_sizes(trace.processors, each)
+    sizes = node_sizes(trace.processors, cores)
     expected = oracle.simulate(rows(trace), sizes, oracle.Settings(7, 10))
-    policy = f'slurm(parameters="bf_interval=7,bf_resolution=10", cores_per_node={each})'
+    policy = f'slurm(parameters="bf_interval=7,bf_resolution=10", cores_per_node={cores})'
     assert bfenv.simulate(trace, policy).start.tolist() == expected
 
 
@@ -100,5 +100,5 @@ def test_limits_of_a_cycle():
         "bf_max_job_user=3": [0, 600, 0, 0, 0, 0],
     }
     for parameters, start in starts.items():
-        found = bfenv.simulate(trace, f'slurm(parameters="{parameters}")').start
-        assert found.tolist() == start, parameters
+        result = bfenv.simulate(trace, f'slurm(parameters="{parameters}")').start
+        assert result.tolist() == start, parameters

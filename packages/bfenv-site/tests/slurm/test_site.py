@@ -227,12 +227,12 @@ def test_jobs_to_come(policy):
     trace = bfenv.make_trace([0, 5, 10, 15], [1] * 4, [3] * 4, 8, user=[0, 1, 0, 1])
     trace = with_columns(trace, [1, 0, 1, 0], -1, ("thin", "fat"))
     site, parameters = (policy.bind.keywords[name] for name in ("site", "settings"))
-    made = policy_for(trace, "slurm", site, parameters)
+    site_policy = policy_for(trace, "slurm", site, parameters)
     cluster, jobs, truth = new_cluster(trace)
-    memory = made.memory(jobs, trace.processors, np.random.default_rng(0))
+    memory = site_policy.memory(jobs, trace.processors, np.random.default_rng(0))
     seen = set()
     while advance(cluster, jobs, truth):
-        made.decide(cluster, jobs, memory)
+        site_policy.decide(cluster, jobs, memory)
         count = cluster.state[NEXT_JOB]
         columns = memory.slurm.columns
         assert (columns[PARTITION, :count] == [1, 0, 1, 0][:count]).all()

@@ -103,13 +103,13 @@ class Grammar:
 
     def lines(self, line: Callable[[], str], most: int = 12) -> str:
         """Some lines, of which a rare one is cut, doubled or blank."""
-        found = []
+        lines = []
         for _ in range(self.random.randint(1, most)):
             text = line()
             if self.odd():
                 text = self.one_of((text[: len(text) // 2], f"{text}{text}", "", " "))
-            found.append(text)
-        return "\n".join(found) + "\n"
+            lines.append(text)
+        return "\n".join(lines) + "\n"
 
 
 def squeue(g: Grammar) -> str:
@@ -153,7 +153,7 @@ def squeue_json(g: Grammar) -> str:
         state = g.one_of(("RUNNING", "COMPLETING", "SUSPENDED") if runs else ("PENDING",))
         states = g.one_of((state, [state], [state, "POWER_UP_NODE"]))
         is_array = g.random.randrange(3) == 0
-        found = {
+        fields = {
             "job_id": g.integer(1, 9999),
             "job_state": g.value(states),
             "cpus": g.wrapped(1, 8),
@@ -172,10 +172,10 @@ def squeue_json(g: Grammar) -> str:
             "array_task_string": g.value(g.tasks()) if is_array and not runs else g.value(""),
             "array_max_tasks": g.wrapped(0, 5),
         }
-        for name in list(found):
+        for name in list(fields):
             if g.odd():
-                del found[name]
-        return found
+                del fields[name]
+        return fields
 
     jobs: Any = g.value([job() for _ in range(g.random.randint(1, 8))])
     return json.dumps({"jobs": jobs, "last_update": g.wrapped(NOON, NOON + 60)})

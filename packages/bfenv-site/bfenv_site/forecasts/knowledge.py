@@ -32,7 +32,7 @@ MOST_DAYS = 14  # for which jobs arrive in a future
 SPARE = 64  # how many jobs you may ask for that are not in the log
 
 
-class Known(NamedTuple):
+class Knowledge(NamedTuple):
     """What is known at a moment."""
 
     machine: KnownMachine
@@ -54,10 +54,18 @@ class Known(NamedTuple):
         jobs: np.ndarray = self.machine.job[self.machine.cluster.start < 0]
         return jobs
 
+    def starts_so_far(self, jobs: np.ndarray) -> np.ndarray:
+        """Return when jobs have started, (k,) int64 seconds; now for those that have not.
+
+        * `jobs`: (k,) int64 numbers in the log.
+        """
+        start = self.start[jobs]
+        return np.where((start >= 0) & (start < self.time), start, self.time)
+
 
 def under_policy(
     trace: Trace, policy: Policy, moments: Iterable[int], seed: int
-) -> Iterator[Known]:
+) -> Iterator[Knowledge]:
     """Simulate a trace, and yield what is known at ascending moments, before the policy's pass."""
     cluster, jobs, truth = new_machine(trace)
     memory = new_memory(policy, jobs, trace.processors, seed)
@@ -86,19 +94,19 @@ def under_policy(
         cluster_copy = Cluster(*(column.copy() for column in cluster))
         parts = {name: getattr(truth, name).copy() for name in truth._fields[2:6]}
         now = truth._replace(**parts)
-        seen = shown(now.known)
+        visible_jobs = shown(now.known)
         cluster_copy.state[HORIZON] = moment + 1
         if next_event(cluster_copy, now) == moment:
-            advance(cluster_copy, seen, now)
+            advance(cluster_copy, visible_jobs, now)
             coming = first_to_come(cluster_copy, outages.start, outages.stop)
-            start_outages(cluster_copy, seen, now, coming, outages.stop)
+            start_outages(cluster_copy, visible_jobs, now, coming, outages.stop)
         cluster_copy.state[NOW] = moment
         coming = first_to_come(cluster_copy, outages.start, outages.stop)
         ahead = sorted(trace.outages)[coming - outages.start :]
-        yield what_is_known(cluster_copy, seen, tuple(ahead))
+        yield knowledge_of(cluster_copy, visible_jobs, tuple(ahead))
 
 
-def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
+def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Knowledge]:
     """Yield what is known at moments if jobs start when a log says."""
     trace = logged.trace
     for moment in moments:
@@ -109,10 +117,10 @@ def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
         end = np.where((end <= moment) & (start >= 0), end, -1)
         cluster = cluster_at(moment, requests, start, end, trace.processors)
         ahead = tuple(outage for outage in trace.outages if outage.begin > moment)
-        yield what_is_known(cluster, Jobs(*requests), ahead)
+        yield knowledge_of(cluster, Jobs(*requests), ahead)
 
 
-def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Known:
+def knowledge_of(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Knowledge:
     """Return what is known of a machine and its outages, before the starts of a pass."""
     count = int(cluster.state[NEXT_JOB])
     submitted = np.stack(jobs)[:, :count]
@@ -126,7 +134,7 @@ def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> 
     rt.learn_runtimes_of(history, cluster, jobs, ended)
     learn_jobs(users, cluster, jobs, ended)
     start, machine = cluster.start[:count].copy(), known_machine(cluster, jobs)
-    return Known(machine, requests, start, runtime, history, users, outages)
+    return Knowledge(machine, requests, start, runtime, history, users, outages)
 
 
 class Waits(NamedTuple):
@@ -137,10 +145,10 @@ class Waits(NamedTuple):
 
 
 def sample_waits(
-    known: Known,
+    knowledge: Knowledge,
     machine: KnownMachine,
     policy: Policy,
-    asked: np.ndarray,
+    numbers: np.ndarray,
     *,
     futures: int,
     seed: tuple[int, ...],
@@ -150,10 +158,10 @@ def sample_waits(
     """Run futures of a machine, and return how long jobs wait in them.
 
     Args:
-        known: What is known now.
+        knowledge: What is known now.
         machine: Its machine, or that with other or more waiting jobs.
         policy: The scheduler.
-        asked: (a,) int64 numbers of waiting jobs, as in `machine.job`.
+        numbers: (a,) int64 numbers of waiting jobs, as in `machine.job`.
         futures: How many futures.
         seed: Of all random numbers.
         threads: See `run_futures`.
@@ -161,40 +169,40 @@ def sample_waits(
             a reservation in it, and each job with outages to come, has the start in a run of it in
             which all jobs run up to their limits. None for a run of PLANNER.
     """
-    time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
-    chosen = np.arange(len(machine.job))
-    ran = rt.known_runtimes(machine.cluster, jobs, chosen)
+    time, jobs, generator = knowledge.time, Jobs(*machine.requests), np.random.default_rng(seed)
+    all_jobs = np.arange(len(machine.job))
+    ran = rt.known_runtimes(machine.cluster, jobs, all_jobs)
     likely = jobs._replace(estimate=_likely_limits(jobs.estimate, ran))
-    runtime = rt.sample_runtimes(known.history, likely, chosen, ran, generator, futures)
+    runtime = rt.sample_runtimes(knowledge.history, likely, all_jobs, ran, generator, futures)
     for user in np.unique(jobs.user[jobs.user >= 0]):  # its jobs are all short or all long
         indices = np.flatnonzero(jobs.user == user)
         runtime[:, indices] = np.sort(runtime[:, indices], axis=0)[generator.permutation(futures)]
-    is_outage = machine.job >= len(known.runtime)
+    is_outage = machine.job >= len(knowledge.runtime)
     estimate = machine.requests[ESTIMATE]
     runtime[:, is_outage] = estimate[is_outage]
-    place = places(machine.job, asked)
-    options: dict[str, Any] = {"outages": known.outages, "threads": threads}
+    place = places(machine.job, numbers)
+    options: dict[str, Any] = {"outages": knowledge.outages, "threads": threads}
     scheduler = planner if planner is not None else find_policy(PLANNER)
-    has_map = planner is not None and not known.outages
+    has_map = planner is not None and not knowledge.outages
     plan = planned_starts(scheduler, machine)[place] if has_map else np.full(len(place), FOREVER)
     if (missing := plan == FOREVER).any():
         run = run_futures(scheduler, machine, estimate[None], place, **options)[0]
         plan = np.where(missing, run, plan)
     plan = np.where(plan < time + UNLIMITED // 2, plan, FOREVER)
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
-    index_of_job = np.full(len(known.runtime), -1)
+    index_of_job = np.full(len(knowledge.runtime), -1)
     indices = np.flatnonzero((machine.job >= 0) & ~is_outage)
     index_of_job[machine.job[indices]] = indices
     arrivals = sample_arrivals(
-        known.requests[:, : len(known.runtime)],
-        known.runtime,
+        knowledge.requests[:, : len(knowledge.runtime)],
+        knowledge.runtime,
         index_of_job,
         time,
         min(MOST_DAYS, 1 + 2 * longest // DAY),
         generator,
         futures,
     )
-    users = None if policy.memory is no_memory else known.users
+    users = None if policy.memory is no_memory else knowledge.users
     starts = run_futures(
         policy, machine, runtime, place, arrivals=arrivals, users=users, seed=seed[0], **options
     )
@@ -213,10 +221,10 @@ def _likely_limits(limit: np.ndarray, ran: np.ndarray) -> np.ndarray:
     return likely
 
 
-def places(job: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def places(job: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Return where numbers stand in a list of numbers, in any order."""
     order = np.argsort(job, kind="stable")
-    places: np.ndarray = order[np.searchsorted(job, asked, sorter=order)]
+    places: np.ndarray = order[np.searchsorted(job, numbers, sorter=order)]
     return places
 
 
