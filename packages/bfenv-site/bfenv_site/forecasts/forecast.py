@@ -1,7 +1,6 @@
 """Preparation of forecasts of starts at a moment of a log: what is known then, and the past."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -9,11 +8,13 @@ import numpy as np
 
 import bfenv_site.forecasts.past_forecasts as pf
 from bfenv.analysis.logged import logged_schedule, without_estimate
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor
 from bfenv.core.arguments import check_integer
+from bfenv.core.competitor import PolicyCompetitor
 from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, Jobs, Trace
+from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, Trace
+from bfenv.core.partitions import is_partitioned
 from bfenv.core.policy import Policy, check_plans_for
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import counted
@@ -233,19 +234,24 @@ def source_of(
     Raises:
         BfenvError: If the starts of the log are asked for, and it has none.
     """
-    policy = find_policy(policy)
+    if is_partitioned(trace):
+        raise BfenvError(
+            f"{trace.name} has partitions with processors of their own, and a forecast is for one "
+            "machine: choose one by adding partition=NAME to the name of the log"
+        )
+    if not isinstance(competitor := find_competitor(policy), PolicyCompetitor):
+        raise BfenvError(
+            f"{competitor.name} makes whole schedules, so it can forecast starts in a live queue "
+            "only; for a log, choose a policy such as easy or slurm"
+        )
+    policy = competitor.policy
     check_plans_for(policy, trace)
     logged = None if recorded is False else logged_schedule(trace)
     if recorded and logged is None:
         raise BfenvError(f"{trace.name} records no starts")
     if moment is not None:
         count = int(np.searchsorted(trace.jobs.submit, moment, side="right"))
-        trace = replace(
-            trace,
-            jobs=Jobs(*(column[:count] for column in trace.jobs)),
-            runtime=trace.runtime[:count],
-            records=None if trace.records is None else trace.records[:count],
-        )
+        trace = trace.select(slice(count))
         if logged is not None:
             parts = (getattr(logged, name)[:count] for name in STARTS)
             logged = Schedule(trace, logged.policy, 0, *parts)

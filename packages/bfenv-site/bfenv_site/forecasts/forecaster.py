@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import bfenv_site.forecasts.past_forecasts as pf
+from bfenv.analysis.formatting import duration
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import FREE, PROCESSORS
 from bfenv.core.durations import DAY, format_duration
@@ -118,19 +119,25 @@ class Forecaster:
             BfenvError: If it does not wait.
         """
         if self.live is not None:
-            numbers = {job.name: number for number, job in self.live.items()}
+            numbers: dict[str, int] = {}
+            for number, queued in self.live.items():
+                numbers.setdefault(queued.name, number)  # of an array, its first task
             number = numbers.get(str(job), -1)
             if number not in self.knowledge.queue:
                 reason = self.left_out.get(str(job))
                 state = f"has no forecast, because of {reason}" if reason else "does not wait"
-                raise BfenvError(f"job {job} {state} in {self.name}")
+                array = str(job).partition("_")[0] + "_["
+                tasks = next((name for name in numbers if name.startswith(array)), "")
+                hint = f"; its array waits as {tasks}" if tasks else ""
+                raise BfenvError(f"job {job} {state} in {self.name}{hint}")
             return number
         number = int(job) if str(job).isdecimal() else -1
         if number not in self.knowledge.queue:
-            is_submitted = 0 <= number < len(self.knowledge.start)
-            state = "has started" if is_submitted else "has not been submitted"
+            count = len(self.knowledge.start)
+            state = "has started by then" if 0 <= number < count else "is not among the jobs then"
             raise BfenvError(
-                f"job {job} {state} by then, {self.knowledge.time} s: it does not wait"
+                f"job {job} {state}, so it does not wait: {self.name} has jobs 0 to {count - 1}, "
+                f"{duration(self.knowledge.time)} after its beginning"
             )
         return number
 

@@ -19,6 +19,7 @@ from bfenv.core.events import advance, next_event, shown
 from bfenv.core.illegal_start import raise_illegal_start
 from bfenv.core.jobs import ESTIMATE, FOREVER, Jobs, Outage, Trace
 from bfenv.core.outages import first_to_come, new_machine, outages_of, start_outages
+from bfenv.core.passes import run_here
 from bfenv.core.policy import Policy, new_memory, no_memory
 from bfenv.core.schedule import Schedule
 from bfenv.knowledge.user_history import UserHistory, learn_jobs, new_user_history
@@ -84,11 +85,8 @@ def under_policy(
                     dependencies=dependencies,
                     in_thread=False,
                 )
-            elif policy.run is not None:
-                policy.run(cluster, jobs, truth, memory)
             else:
-                while advance(cluster, jobs, truth):
-                    policy.decide(cluster, jobs, memory)
+                run_here(policy, cluster, jobs, truth, memory)
         except ValueError as error:
             raise_illegal_start(error, cluster, jobs, policy.name)
         cluster_copy = Cluster(*(column.copy() for column in cluster))

@@ -20,6 +20,7 @@ from bfenv_site.forecasts.past_forecasts import (
     past_moments,
     quantiles_of,
 )
+from tests.linked_jobs import partitioned
 
 pytestmark = pytest.mark.compiled  # forecasts simulate many futures
 LOG = bfenv.load_workload("lublin:procs=64,jobs=260,load=1.1,seed=3")
@@ -256,7 +257,7 @@ def test_advice():
             "user 1000000 has submitted no job in lublin so far",
         ),
         ({"jobs": [0]}, "job 0 has started by then"),
-        ({"jobs": [1000]}, "job 1000 has not been submitted by then"),
+        ({"jobs": [1000]}, "job 1000 is not among the jobs then, .*: lublin has jobs 0 to"),
         ({"recorded": True}, "records no starts"),
         ({"policy": "nonsense"}, "nonsense"),
         ({"futures": 0}, "futures must be"),
@@ -267,6 +268,24 @@ def test_bad_input(options, message):
     """Each mistake is named."""
     with pytest.raises(bfenv.BfenvError, match=message):
         bfenv_site.forecast_starts(LOG, **({"past": 0} | options))
+
+
+def test_partitions():
+    """A log with partitions is forecast one partition at a time."""
+    trace = bfenv.make_trace([0, 1, 2], [1, 2, 2], [9, 9, 9], 4)
+    log = partitioned(trace, [1, 2, 2], "cpu=2,gpu=2", 4)
+    with pytest.raises(bfenv.BfenvError, match="site has partitions .* adding partition=NAME"):
+        bfenv_site.forecast_starts(log, past=0)
+    mixed = partitioned(trace, [1, 2, 2], "", 4)
+    assert bfenv_site.forecast_starts(mixed, past=0, futures=9).waited.tolist() == [0]
+
+
+def test_whole_schedules(tmp_path):
+    """A scheduler that cannot decide pass by pass forecasts no log; others are named."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("NodeName=n[1-64] CPUs=1\nPartitionName=main Nodes=ALL Default=YES\n")
+    with pytest.raises(bfenv.BfenvError, match="a live queue only; .* such as easy or slurm"):
+        bfenv_site.forecast_starts(LOG, policy=f"slurm(conf={conf})", past=0)
 
 
 def test_dates(site, tmp_path):
