@@ -247,28 +247,28 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     """
     kind = content["kind"]
     try:
-        values = {field: content[field] for field in FIELDS[kind]}
+        values = {key: content[key] for key in FIELDS[kind]}
         if kind != POLICY:  # no other setting: a reward could name code
             if values["settings"].get("trial_limit") is not None:
                 raise ValueError("it makes trials, which the environment no longer has")
             if values["settings"].get("guard") is not None:
                 raise ValueError("it acts under a guard, which the environment no longer has")
             values["settings"] = {setting: values["settings"][setting] for setting in ACTING}
-        for field, value in values.items():
-            wanted = list if TYPES[field] is tuple else TYPES[field]
+        for key, value in values.items():
+            wanted = list if TYPES[key] is tuple else TYPES[key]
             if not isinstance(value, wanted):
-                raise ValueError(f"{field} is not a {wanted.__name__}")
-            values[field] = tuple(value) if wanted is list else value
-        for field in SPANS:
-            values[field] = tuple(map(decode_span, values.get(field, ())))
-        for name in ("failures", "queue_features", "cluster_features"):
-            if not all(isinstance(text, str) for text in values.get(name, ())):
-                raise ValueError(f"{name} must be a list of texts")
+                raise ValueError(f"{key} is not a {wanted.__name__}")
+            values[key] = tuple(value) if wanted is list else value
+        for key in SPANS:
+            values[key] = tuple(map(decode_span, values.get(key, ())))
+        for key in ("failures", "queue_features", "cluster_features"):
+            if not all(isinstance(text, str) for text in values.get(key, ())):
+                raise ValueError(f"{key} must be a list of texts")
         for score in values.get("scores", ()):
             _check_score(kind, score)
-        for name, wanted in (("command", str), ("settings", dict)):
-            if not isinstance(values["found"].get(name, wanted()), wanted):
-                raise ValueError(f"{name} of found is not a {wanted.__name__}")
+        for key, wanted in (("command", str), ("settings", dict)):
+            if not isinstance(values["found"].get(key, wanted()), wanted):
+                raise ValueError(f"{key} of found is not a {wanted.__name__}")
         for score in values["found"].get("left_out", ()):
             if not (isinstance(score, dict) and isinstance(score.get("workload"), str)):
                 raise ValueError("a score on a workload that was left out needs its name")
