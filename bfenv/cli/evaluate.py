@@ -14,6 +14,7 @@ from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError, PolicyError
 
 if TYPE_CHECKING:
+    from bfenv.agents.agent_policy import AgentCompetitor
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.evaluation.cases import Case, Episodes
@@ -144,7 +145,7 @@ def evaluate(
                 trace=traces[name] or None,
                 options=options,
                 agents=group,
-                given=[*(policy or []), *players],
+                policies=[*(policy or []), *players],
                 has_policies=bool(policy),
                 count=episodes or EPISODES,
                 long=long,
@@ -288,7 +289,7 @@ def _on_episodes(
     trace: "Trace | None",
     options: dict[str, Any],
     agents: Sequence[str],
-    given: "Sequence[Named]",
+    policies: "Sequence[Named]",
     has_policies: bool,
     count: int,
     long: bool,
@@ -300,10 +301,8 @@ def _on_episodes(
 ) -> list[str]:
     """Score agents and policies on the same episodes, print the tables, and return the errors."""
     import bfenv.evaluation.agent_scores as scores
-    from bfenv.baselines.registry import find_competitor
     from bfenv.cli import show_agents
     from bfenv.evaluation.cases import Episodes, short_length
-    from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
 
@@ -312,19 +311,15 @@ def _on_episodes(
     cases = [Episodes(trace, count, 0, settings)]
     if long:
         cases.append(Episodes(trace, 1, 0, settings | {"episode_jobs": None}))
-    competitors: list[Any] = []
+    opened: list[AgentCompetitor] = []
     for agent in agents:
-        competitors += scores.agents_of(agent, cases[0], trust=trust)
+        opened += scores.agents_of(agent, cases[0], trust=trust)
+    candidates: tuple[str, ...] = ()
     if agents:
-        competitors += scores.random_beside(competitors)
-    candidates: list[str] = []
-    if agents and not has_policies:
-        given = [*_compatible(list(scores.REFERENCES), cases), *given]
-        candidates = compatible_policies(scores.CANDIDATES, cases)
-    elif agents:
-        given = [*_compatible([REFERENCE], cases), *given]
-    policies = map(find_competitor, (*given, *candidates))
-    competitors += {policy.name: policy for policy in policies}.values()
+        references = [REFERENCE] if has_policies else list(scores.REFERENCES)
+        policies = [*_compatible(references, cases), *policies]
+        candidates = () if has_policies else scores.CANDIDATES
+    competitors, candidates = scores.lineup(opened, policies, candidates, cases)
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(competitors, cases, watch=watch, **workers)
     errors = [row.failure for row in rows if not row.ok]
