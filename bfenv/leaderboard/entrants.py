@@ -18,7 +18,7 @@ from bfenv.core.files import read_file
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Scheduler
 from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
-from bfenv.leaderboard.own_names import check_name, find_own
+from bfenv.leaderboard.own_names import check_name
 from bfenv.leaderboard.referee import Entrant, find_referee
 
 
@@ -162,11 +162,9 @@ def check_identity(kind: str, name: str, code: str | None) -> None:
     """Check that an entrant of this name and code hash is one of bfenv's own, or unlike them.
 
     Raises BfenvError as `check_name` does, if bfenv has no such entrant, or if one of its own
-    has another name or other code.
+    has another name.
     """
-    check_name(kind, name)
-    if find_own(name) is not None and code is not None:
-        raise BfenvError(f"{name} is bfenv's own, and has no other code")
+    check_name(kind, name, code)
     if is_strange(kind, name) or (code is not None and _is_file(name)):
         return
     try:
