@@ -24,15 +24,22 @@ from bfenv.leaderboard.referee import Entrant, find_referee
 
 def card_of(policy: Scheduler) -> str | None:
     """Return the name or path of the card that a policy was loaded from; None of other policies."""
-    return _card_named(policy.name) or None if policy.name.startswith(f"{st.CARDS}:") else None
+    return _card_named(policy.name) if policy.name.startswith(SHIPPED) else None
 
 
-def _card_named(name: str) -> str:
-    """Return the name or path of the card that a policy's name asks for; "" of other policies."""
+def _card_named(name: str) -> str | None:
+    """Return the name or path of the card that a policy's name asks for; None of other policies."""
+    agent = _agent_named(name)
+    return agent if agent and agent not in ELSEWHERE else None
+
+
+def _agent_named(name: str) -> str | None:
+    """Return which agent "agent:NAME" or "agent(name=NAME)" asks for; None of other policies."""
     base, options = parse_name(name, PolicyError)
-    prefix, _, card = base.partition(":")
-    card = card or str(read_value(options.get("name", "''")))
-    return card if prefix == st.CARDS and card not in ELSEWHERE else ""
+    prefix, _, agent = base.partition(":")
+    if prefix != st.CARDS:
+        return None
+    return agent or str(read_value(options.get("name", "''")))
 
 
 def network_of(name: str) -> str | None:
@@ -41,7 +48,7 @@ def network_of(name: str) -> str | None:
     Raises BfenvError if the name or the card cannot be read.
     """
     card = _card_named(name)
-    if not card or not is_network(card):
+    if card is None or not is_network(card):
         return None
     return card if card.endswith(SUFFIX) else f"{SHIPPED}{card}"
 
@@ -51,10 +58,10 @@ def distribution_of(name: str) -> str:
 
     Raises BfenvError if the name cannot be read.
     """
-    base, options = parse_name(name, PolicyError)
-    prefix, _, agent = base.partition(":")
-    if prefix == st.CARDS:
-        return ELSEWHERE.get(agent or str(read_value(options.get("name", "''"))), "")
+    agent = _agent_named(name)
+    if agent is not None:
+        return ELSEWHERE.get(agent, "")
+    prefix = parse_name(name, PolicyError).base.partition(":")[0]
     return registry.ELSEWHERE.get(prefix, "")
 
 
@@ -77,14 +84,14 @@ def code_files(kind: str, name: str) -> list[Path]:
     if kind == "agent" and read_agent(name).is_card:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
-    base, options = parse_name(name, PolicyError)
-    prefix, _, agent = base.partition(":")
-    if kind == "policy" and prefix == st.CARDS and agent in ELSEWHERE:
+    agent = _agent_named(name) if kind == "policy" else None
+    if agent in ELSEWHERE:
         subject = f"the agent {agent}"
         files_of = load_offer("bfenv.agents", f"{agent}.files", ELSEWHERE[agent], subject)
-        return list(files_of(str(read_value(options.get("path", "")))))
-    if kind == "policy" and (card := _card_named(name)):
-        return [Path(card)] if card.endswith(SUFFIX) else []
+        path = parse_name(name, PolicyError).options.get("path", "")
+        return list(files_of(str(read_value(path))))
+    if agent:
+        return [Path(agent)] if agent.endswith(SUFFIX) else []
     if (st.is_strange_agent if kind == "agent" else st.is_strange_policy)(name):
         source = st.source_of(name)
         return [source] if source else []
