@@ -11,7 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bfenv.agents.card import ACTING, MODEL, POLICY, SUFFIX, is_network, read_card, shipped_names
+from bfenv.agents.card import (
+    ACTING,
+    MODEL,
+    POLICY,
+    SHIPPED,
+    SUFFIX,
+    is_network,
+    read_card,
+    shipped_names,
+)
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.policy_agent import PolicyAgent
@@ -31,7 +40,6 @@ ALL = MappingProxyType({"random": RandomAgent})
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
 ELSEWHERE = {"rlscheduler": "lab"}  # agents of other distributions of bfenv, by name
-SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 POLICY_SUFFIX = " (agent)"  # ends the name of a policy that acts in the environment
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
 WHOLE_TRACE: EnvSettings = {

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bfenv.agents.agent_names import ELSEWHERE, SHIPPED, WHOLE_TRACE, OpenAgent, open_agent
-from bfenv.agents.card import POLICY, is_network, read_card
+from bfenv.agents.agent_names import ELSEWHERE, WHOLE_TRACE, OpenAgent, open_agent
+from bfenv.agents.card import POLICY, SHIPPED, is_network, read_card
 from bfenv.agents.player import Played, Totals, play, play_at_once, play_in_turn
 from bfenv.baselines.registry import ALL, FAMILIES, find_policy
 from bfenv.core.competitor import Competitor

@@ -33,6 +33,8 @@ from bfenv.envs.settings import SETTINGS
 FORMAT = "bfenv agent 1"
 LARGEST_MODEL = 2**28  # bytes of a saved network, as packed; most have a hundredth of that
 LARGEST_CARD = 2**28  # bytes; those of bfenv have a thousandth of that
+CARDS = "agent"  # the policies whose names are on cards
+SHIPPED = f"{CARDS}:"  # begins the names of the agents that bfenv comes with
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
@@ -235,7 +237,7 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
     if card_kind not in KINDS:
         raise PolicyError(f"{name}: this version does not know agents of the kind {card_kind!r}")
     if kind not in (None, card_kind):
-        hint = f"; use --policy agent:{name}" if card_kind == POLICY else ""
+        hint = f"; use --policy {SHIPPED}{name}" if card_kind == POLICY else ""
         raise PolicyError(f"{name} is a {card_kind}, not a {kind}{hint}")
     return content
 

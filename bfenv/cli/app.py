@@ -149,10 +149,10 @@ def _with_agents(error: BfenvError) -> BfenvError:
     """Let the message on an unknown policy or agent suggest bfenv's agents."""
     if type(error) is not UnknownNameError or error.kind not in ("policy", "agent"):
         return error
-    from bfenv.agents.card import shipped_names
+    from bfenv.agents.card import SHIPPED, shipped_names
 
     shipped = shipped_names()
-    agents = {f"agent:{name}" for name in shipped}
+    agents = {SHIPPED + name for name in shipped}
     return UnknownNameError(error.kind, error.name, agents | (set(error.known) - set(shipped)))
 
 

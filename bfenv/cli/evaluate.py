@@ -386,14 +386,15 @@ def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
 
 def _trained_here(names: Sequence[str], workload: str, trace: "Trace") -> list[str]:
     """Say which agents were trained on jobs that they are scored on."""
-    from bfenv.agents.card import read_card
+    from bfenv.agents.card import SHIPPED, read_card
     from bfenv.agents.seen_jobs import count_seen
 
     lines = []
     for name in dict.fromkeys(names):
-        if not name.startswith("agent:"):
+        if not name.startswith(SHIPPED):
             continue
-        seen = count_seen(trace, 0, len(trace), read_card(name[6:]).seen_jobs, workload)
+        seen_jobs = read_card(name.removeprefix(SHIPPED)).seen_jobs
+        seen = count_seen(trace, 0, len(trace), seen_jobs, workload)
         if seen:
             lines.append(
                 f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Unpack
 
-from bfenv.agents.agent_names import POLICY_SUFFIX, SHIPPED, open_agent, read_agent
+from bfenv.agents.agent_names import POLICY_SUFFIX, open_agent, read_agent
 from bfenv.agents.agent_policy import AgentCompetitor, find_agent_competitor
-from bfenv.agents.card import read_card
+from bfenv.agents.card import SHIPPED, read_card
 from bfenv.agents.seen_jobs import count_seen
 from bfenv.baselines.registry import find_competitor, find_policy
 from bfenv.core.competitor import Competitor

@@ -9,8 +9,8 @@ import shlex
 from pathlib import Path
 
 import bfenv.leaderboard.strangers as st
-from bfenv.agents.agent_names import ELSEWHERE, SHIPPED, is_stochastic, read_agent, training_of
-from bfenv.agents.card import SUFFIX, card_path, is_network
+from bfenv.agents.agent_names import ELSEWHERE, is_stochastic, read_agent, training_of
+from bfenv.agents.card import CARDS, SHIPPED, SUFFIX, card_path, is_network
 from bfenv.baselines import registry
 from bfenv.core.distributions import load_offer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
@@ -37,7 +37,7 @@ def _agent_named(name: str) -> str | None:
     """Return which agent "agent:NAME" or "agent(name=NAME)" asks for; None of other policies."""
     base, options = parse_name(name, PolicyError)
     prefix, _, agent = base.partition(":")
-    if prefix != st.CARDS:
+    if prefix != CARDS:
         return None
     return agent or str(read_value(options.get("name", "''")))
 
@@ -185,4 +185,4 @@ def check_identity(kind: str, name: str, code: str | None) -> None:
 def _is_file(name: str) -> bool:
     """Whether a name is that of a card or a network in a file, or of published weights."""
     base, _ = parse_name(name, PolicyError)
-    return base.endswith(SUFFIX) or base.partition(":")[0] == st.CARDS
+    return base.endswith(SUFFIX) or base.partition(":")[0] == CARDS

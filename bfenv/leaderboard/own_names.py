@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bfenv.agents.agent_names import ALL as AGENTS
-from bfenv.agents.agent_names import SHIPPED
-from bfenv.agents.card import NETWORK, shipped_names
+from bfenv.agents.card import NETWORK, SHIPPED, shipped_names
 from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import ALL as POLICIES
 from bfenv.baselines.registry import ELSEWHERE, FAMILIES

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.agents.agent_policy import find_agent_competitor
-from bfenv.agents.card import Card
+from bfenv.agents.card import SHIPPED, Card
 from bfenv.agents.network_agent import NetworkAgent
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import starves
@@ -50,7 +50,7 @@ def score_card(
     """
     for workload in workloads:
         trace = load_workload(workload, split=split)
-        check_unseen(f"agent:{card.name}", card.seen_jobs, trace, source=workload)
+        check_unseen(f"{SHIPPED}{card.name}", card.seen_jobs, trace, source=workload)
     return _score(card.policy, workloads, loads, split, shakes, done, workers)
 
 
