@@ -14,6 +14,7 @@ from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.defaults import DECISION, MEMORY
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.limits import PlayerLimits
@@ -99,8 +100,6 @@ PlayersOption = Annotated[
         help="Program that schedules, see docs/players.md; repeat for several.",
     ),
 ]
-MEMORY = 4096  # MiB
-DECISION = 10  # seconds
 PROGRAMS = "--player", "--command"  # options that take a program
 WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
 WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG"}  # of the others
@@ -123,7 +122,7 @@ SandboxOption = Annotated[
 def player_limits(
     sandbox: Sandbox,
     memory: int = MEMORY,
-    decision: int = DECISION,
+    decision: float = DECISION,
     reads: list[Path] | None = None,
 ) -> "PlayerLimits":
     """Return the limits that the options of players set.

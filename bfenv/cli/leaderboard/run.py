@@ -14,7 +14,7 @@ from bfenv.analysis.formatting import compound_duration, duration
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
-from bfenv.leaderboard.defaults import TIMEOUT
+from bfenv.leaderboard.defaults import DECISION, MEMORY, TIMEOUT
 from bfenv.leaderboard.suite import DEFAULT, SUITES, find_suite, suite_of
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ def run(
     ),
     sandbox: options.SandboxOption = options.Sandbox.none,
     player_memory: int = options.option(
-        options.MEMORY, "MIB", "Address space of a player's process, in MiB.", min=16
+        MEMORY, "MIB", "Address space of a player's process, in MiB.", min=16
     ),
     decision: int = options.duration_option(
-        options.DECISION,
+        int(DECISION),
         "--decision",
-        "Time limit of a player's decision.  [default: 10s]",
+        f"Time limit of a player's decision.  [default: {compound_duration(DECISION)}]",
         least=1,
     ),
     player_reads: list[Path] | None = options.option(
