@@ -70,11 +70,25 @@ class AgentCompetitor(Competitor):
             BfenvError: As `run`.
         """
         self.opened.check_unseen(trace)
-        env = BackfillEnv(trace, **self.opened.settings_with(WHOLE_TRACE))
-        agent = self.opened.make(env, seed)
+        settings = self.opened.settings_with(WHOLE_TRACE)
+        env = BackfillEnv(trace, **settings)
         watch(partial(share_started, env.cluster))
-        played = play(env, agent, seed, deterministic=self.deterministic, strict=True)
+        played = self.play_episode(env, settings, seed)
         return played.times.schedule(trace, self.name, seed), played
+
+    def play_episode(self, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
+        """Play one episode.
+
+        Args:
+            env: The environment, which is reset.
+            settings: What it was made with.
+            seed: Of the episode.
+
+        Raises:
+            PolicyError: At the first illegal action that cannot be replaced.
+        """
+        agent = self.opened.make(env, seed)
+        return play(env, agent, seed, deterministic=self.deterministic, strict=True)
 
     def play_episodes(
         self,
