@@ -74,7 +74,7 @@ class AgentCompetitor(Competitor):
         env = BackfillEnv(trace, **settings)
         watch(partial(share_started, env.cluster))
         played = self.play_episode(env, settings, seed)
-        return played.times.schedule(trace, self.name, seed), played
+        return played.schedule(trace, self.name, seed), played
 
     def play_episode(self, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
         """Play one episode.

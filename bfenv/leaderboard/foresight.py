@@ -47,7 +47,7 @@ def foresight_in_episodes(competitor: AgentCompetitor, trace: Trace, seed: int) 
 
     def schedule_of(variant: Trace) -> Schedule:
         played = competitor.play_episode(BackfillEnv(variant, **settings), settings, seed)
-        return played.times.schedule(variant, competitor.name, seed)
+        return played.schedule(variant, competitor.name, seed)
 
     return look_for_foresight(trace, schedule_of)
 

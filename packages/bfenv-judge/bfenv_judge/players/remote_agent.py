@@ -13,7 +13,7 @@ import numpy as np
 from bfenv.agents.agent_names import OpenAgent
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.card import ACTING
-from bfenv.agents.player import Played, check_legal, times_of
+from bfenv.agents.player import Played, check_legal, starts_of
 from bfenv.agents.seen_jobs import decode_span
 from bfenv.core.errors import PolicyError
 from bfenv.envs.backfill import BackfillEnv
@@ -81,7 +81,7 @@ class RemoteAgent(AgentCompetitor):
             check_legal(result[4], slot, env.window, now)
         replaced = reply.get("replaced_actions", 0)
         replaced = replaced if type(replaced) is int and 0 <= replaced < 2**53 else 0
-        return Played(result[4], times_of(env), np.array(seconds), replaced)
+        return Played(result[4], starts_of(env), np.array(seconds), replaced)
 
 
 def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
