@@ -75,6 +75,11 @@ class LogRatios(NamedTuple):
         return bool(logs.size and np.isfinite(logs).all()) and policy not in self.incomplete
 
 
+def sign_of(metric: str) -> float:
+    """Return what a metric must be multiplied by, so that less of it is better."""
+    return -1.0 if metric in GAINS else 1.0
+
+
 def find_measure(by: str, rows: Iterable[Row]) -> str:
     """Return what ranks by a name, which is one of MEASURES or a metric of the rows.
 
@@ -116,7 +121,7 @@ def rank_policies(rows: Iterable[Row], by: str = "penalized") -> list[Standing]:
     for is_clairvoyant in (False, True):  # on workloads with runtimes for estimates, all are
         alike = [row for row in rows if (division(row) == CLAIRVOYANT) == is_clairvoyant]
         lines += _rank_alike(alike, measure)
-    sign = -1.0 if measure in GAINS else 1.0
+    sign = sign_of(measure)
     return sorted(lines, key=lambda line: _order(line, sign))
 
 
@@ -132,7 +137,6 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
         for metric in dict.fromkeys([measure, *MEASURES.values()])
     }
     scores = logs[measure]
-    sign = -1.0 if measure in GAINS else 1.0
     reference = rows_by_run(ok)
     lines = []
     for section in DIVISIONS:
@@ -144,7 +148,7 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
         ]
         rank_of: dict[str, int] = {}
         if whole:
-            values = sign * np.stack([scores.by_policy[name] for name in whole])
+            values = sign_of(measure) * np.stack([scores.by_policy[name] for name in whole])
             numbers = ranks(values, **scores.options()).tolist()
             rank_of = dict(zip(whole, numbers, strict=True))
         lines += [

@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.core.policy import DIVISIONS
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
-from bfenv.leaderboard.standings import GAINS, PENALIZED, division, log_ratios
+from bfenv.leaderboard.standings import PENALIZED, division, log_ratios, sign_of
 
 
 class Yardstick(NamedTuple):
@@ -99,7 +99,7 @@ def _scores(ok: Sequence[Row], names: Sequence[str], yardstick: Yardstick) -> di
     """The mean log ratio of each policy to the reference, less is better; NaN if unknown."""
     logs = log_ratios(ok, names, yardstick.metric).by_policy
     is_known = np.isfinite(logs[REFERENCE])
-    sign = -1.0 if yardstick.metric in GAINS else 1.0
+    sign = sign_of(yardstick.metric)
     return {
         name: sign * float(logs[name][is_known].mean()) if is_known.any() else float("nan")
         for name in names
