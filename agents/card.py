@@ -8,6 +8,7 @@ grammar of `bfenv.core.names`; in one of the kind "network" the weights stand be
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from bfenv.core.names import LARGEST
 from bfenv.core.policy import COMPLETION, DIVISIONS, Policy
 from bfenv.core.text import shown
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.features import JOB_FEATURES
+from bfenv.envs.features import JOB_FEATURES, VERSION
 from bfenv.envs.settings import SETTINGS
 
 FORMAT = "bfenv agent 1"
@@ -280,6 +281,21 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
         return Card(**values)
     except (KeyError, TypeError, ValueError) as error:
         raise PolicyError(f"{name}: its card is damaged: {error}") from error
+
+
+def check_observations(path: str | os.PathLike[str], version: Any) -> None:
+    """Check that an agent was trained on observations as they are now.
+
+    * `path`: the agent's file, for the message.
+    * `version`: of the observations, on its card.
+
+    Raises BfenvError if it was not.
+    """
+    if version != VERSION:
+        raise BfenvError(
+            f"{path}: was trained on observations of version {version}, these have version "
+            f"{VERSION}"
+        )
 
 
 def _check_score(kind: str, score: Any) -> None:
