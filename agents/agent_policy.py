@@ -142,20 +142,16 @@ def _share_of(handles: Sequence[EnvHandle]) -> float:
     return 1 - sum(handle.unstarted for handle in handles) / max(jobs, 1)
 
 
-def find_agent_competitor(
-    agent: Any, *, trust: bool = False, deterministic: bool = True
-) -> AgentCompetitor:
+def find_agent_competitor(agent: Any) -> AgentCompetitor:
     """Return an agent as a competitor.
 
     Args:
-        agent: What `open_agent` takes.
-        trust: Open saved models, which may run any code.
-        deterministic: As of `AgentCompetitor`.
+        agent: What `open_agent` takes, but no saved model, which may run any code.
 
     Raises:
         BfenvError: What `open_agent` raises.
     """
-    return AgentCompetitor(open_agent(agent, trust=trust), deterministic=deterministic)
+    return AgentCompetitor(open_agent(agent))
 
 
 def load_agent(name: str) -> Policy | Competitor | Callable[..., Policy | Competitor]:
