@@ -6,7 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
+from bfenv.analysis.intervals import (
+    bootstrap,
+    interquartile_mean,
+    mean,
+    probability_of_improvement,
+    ranks,
+)
 from bfenv.core.errors import UnknownNameError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.core.schedule import penalized
@@ -262,7 +268,10 @@ def _standing(
 
     score, low, high = _interval(ratios[measure], name)
     wait_ratio, wait_low, wait_high = _interval(ratios["mean_wait"], name)
-    quartiles = float(interquartile_mean(ratios_of(logs))) if logs.size else np.nan
+    quartiles, improvement = np.nan, None
+    if logs.size:
+        quartiles = float(interquartile_mean(ratios_of(logs)))
+        improvement = probability_of_improvement(logs, np.zeros_like(logs), paired=True)
     return Standing(
         policy=name,
         division=place,
@@ -276,7 +285,7 @@ def _standing(
         wait_low=wait_low,
         wait_high=wait_high,
         interquartile_ratio=_finite(quartiles),
-        improvement=float(np.mean((logs < 0) + 0.5 * (logs == 0))) if logs.size else None,
+        improvement=improvement,
         mean_bounded_slowdown=over("mean_bounded_slowdown", np.mean),
         mean_wait=over("mean_wait", np.mean),
         p95_wait=over("p95_wait", np.mean),
