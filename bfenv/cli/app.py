@@ -51,7 +51,7 @@ app = typer.Typer(
 
 def _print_versions(wanted: bool) -> None:
     if wanted:
-        from bfenv.leaderboard.provenance import versions
+        from bfenv.core.versions import versions
 
         print(", ".join(f"{name} {version}" for name, version in versions().items()))
         raise typer.Exit
