@@ -6,6 +6,7 @@ Nothing of a stranger is imported here. What only its code can say, its player s
 import hashlib
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import bfenv.leaderboard.strangers as st
@@ -172,17 +173,12 @@ def check_identity(kind: str, name: str, code: str | None) -> None:
     has another name.
     """
     check_name(kind, name, code)
-    if is_strange(kind, name) or (code is not None and _is_file(name)):
+    if is_strange(kind, name):
         return
-    try:
-        if code is None and _own(kind, name, None).name == name:
-            return
-    except UnknownNameError:
-        pass
+    if code is None:
+        with suppress(UnknownNameError):
+            if _own(kind, name, None).name == name:
+                return
+    elif parse_name(name, PolicyError).base.endswith(SUFFIX) or _agent_named(name) is not None:
+        return  # a card or a network in a file, or published weights
     raise BfenvError(f"bfenv has no {kind} {name}")
-
-
-def _is_file(name: str) -> bool:
-    """Whether a name is that of a card or a network in a file, or of published weights."""
-    base, _ = parse_name(name, PolicyError)
-    return base.endswith(SUFFIX) or base.partition(":")[0] == CARDS

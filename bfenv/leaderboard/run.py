@@ -91,8 +91,7 @@ def run_suite(
         1 easy
     """
     check_workers(jobs, backend, scheduler)
-    check_number("timeout", timeout, positive=True)
-    check_number("timeout", timeout, most=LONGEST_TIMEOUT)
+    check_number("timeout", timeout, most=LONGEST_TIMEOUT, positive=True)
     for name in agents:
         if read_agent(name).is_saved and not trust:
             raise BfenvError(

@@ -184,14 +184,12 @@ def run(
     _tell(outcome, out)
 
 
-def _list_suites() -> str:
-    indent = 6 * " "
-    lines = (f"{suite.name}: {suite.summary}" for suite in SUITES.values())
-    wrapped = (textwrap.fill(line, 70, subsequent_indent=indent + "  ") for line in lines)
-    return f"\n{indent}".join(wrapped)
-
-
-run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
+_INDENT = 6 * " "  # of the list in the help
+_SUITES = f"\n{_INDENT}".join(
+    textwrap.fill(f"{suite.name}: {suite.summary}", 70, subsequent_indent=f"{_INDENT}  ")
+    for suite in SUITES.values()
+)
+run.__doc__ = run.__doc__ and run.__doc__.format(suites=_SUITES)
 
 
 def _random_beside(agents: Sequence[str]) -> list[str]:
