@@ -45,7 +45,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
         )
         for row in rows
     ]
-    show.table(columns, lines, format, numbers=4, whole_names=True)
+    show.table(columns, lines, format, numbers=4, whole_names=1)
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
