@@ -89,13 +89,13 @@ class OpenAgent(NamedTuple):
         for setting, needed in self.settings.items():
             if setting not in settings:
                 continue
-            given = settings[setting]  # type: ignore[literal-required]
+            value = settings[setting]  # type: ignore[literal-required]
             if setting == "job_features":
-                same = given is None or sorted(given) == sorted(needed)
+                same = value is None or sorted(value) == sorted(needed)
             else:
-                same = given == needed
+                same = value == needed
             if not same:
-                raise BfenvError(f"{self.name} needs {setting}={needed!r}, got {given!r}")
+                raise BfenvError(f"{self.name} needs {setting}={needed!r}, got {value!r}")
         merged: EnvSettings = {**settings, **self.settings}  # type: ignore[typeddict-item]
         return merged
 
@@ -277,13 +277,13 @@ def _make(factory: Any, env: Any, seed: int) -> Any:
         agent = factory(env)
     else:
         agent = factory(env, seed)
-    made = _open_object("the agent of the function", agent)
+    opened = _open_object("the agent of the function", agent)
     is_remote = not isinstance(env, BackfillEnv)  # the jobs are then unknown here
-    made.settings_with({**DEFAULTS, **(env.settings if is_remote else env.batch.settings)})
+    opened.settings_with({**DEFAULTS, **(env.settings if is_remote else env.batch.settings)})
     if not is_remote:
         for trace, bounds in zip(env.batch.source.traces, env.batch.source.splits, strict=True):
-            made.check_unseen(trace, *bounds)
-    return made.make(env, seed)
+            opened.check_unseen(trace, *bounds)
+    return opened.make(env, seed)
 
 
 def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:

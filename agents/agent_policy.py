@@ -1,7 +1,7 @@
 """Agents as competitors: each plays a whole trace as one episode, from an empty machine.
 
-bfenv finds `load_agent`, which makes them of names such as "agent:scorer", by its entry point,
-because the registry of policies stands below this room.
+bfenv finds `find_named_agent`, which makes them of names such as "agent:network", by its entry
+point, because the registry of policies stands below this room.
 """
 
 from collections.abc import Callable, Sequence
@@ -154,7 +154,7 @@ def find_agent_competitor(agent: Any) -> AgentCompetitor:
     return AgentCompetitor(open_agent(agent))
 
 
-def load_agent(name: str) -> Policy | Competitor | Callable[..., Policy | Competitor]:
+def find_named_agent(name: str) -> Policy | Competitor | Callable[..., Policy | Competitor]:
     """Return what plays as "agent:NAME", a policy or a network; or its family.
 
     * `name`: of an agent that bfenv comes with, or the path of a card or a network, which ends in
@@ -197,10 +197,10 @@ class Network(AgentCompetitor):
     """A network, which plays whole traces like a policy; its rows are those of policies.
 
     Args:
-        name: As of `load_agent`.
+        name: As of `find_named_agent`.
 
     Raises:
-        BfenvError: What `load_agent` raises.
+        BfenvError: What `find_named_agent` raises.
     """
 
     kind = "policy"

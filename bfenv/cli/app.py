@@ -49,8 +49,8 @@ app = typer.Typer(
 )
 
 
-def _print_versions(wanted: bool) -> None:
-    if wanted:
+def _print_versions(is_wanted: bool) -> None:
+    if is_wanted:
         from bfenv.core.versions import versions
 
         print(", ".join(f"{name} {version}" for name, version in versions().items()))
@@ -139,10 +139,10 @@ def _usage(error: Any) -> str:
     if find_details is None:
         return str(error.format_message())
     details = find_details()[0]  # pydantic's, with which newer versions of Typer read values
-    given = repr(details["input"])
+    value = repr(details["input"])
     expected = details["msg"].removeprefix("Value error, ").partition(", unable")[0]
     text = str(error.format_message()).replace(details["msg"], expected)
-    return text if given in text else f"{text.rstrip('.')}, got {given}"
+    return text if value in text else f"{text.rstrip('.')}, got {value}"
 
 
 def _with_agents(error: BfenvError) -> BfenvError:

@@ -203,12 +203,12 @@ def _on_traces(
     cases_of = {name: workload_cases(name, seeds, load, **options) for name in workloads}
     is_several = len(cases_of) > 1
     cases = _labelled(cases_of) if is_several else next(iter(cases_of.values()))
-    named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
-    asked: list[Named] = [*named, *players]
-    once = {find_competitor(competitor).name: competitor for competitor in asked}
+    names = policies_given or ([] if has_players else _compatible(list(policies()), cases))
+    competitors: list[Named] = [*names, *players]
+    by_name = {find_competitor(competitor).name: competitor for competitor in competitors}
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(
-            [*([] if is_several else [LOGGED]), *once.values()],
+            [*([] if is_several else [LOGGED]), *by_name.values()],
             cases,
             full=is_several or bool(metrics),
             tau=tau,
@@ -245,14 +245,17 @@ def _labelled(cases_of: "dict[str, list[Case]]") -> "list[Case]":
     Seeds of a generated workload may be split at other jobs, which are in the names of their
     traces. Two workloads whose traces have one name are called as they were asked for.
     """
-    names_of = {asked: {case.trace().name for case in group} for asked, group in cases_of.items()}
+    names_of = {
+        workload: {case.trace().name for case in group} for workload, group in cases_of.items()
+    }
     labelled = []
-    for asked, group in cases_of.items():
-        others = {name for other in names_of if other != asked for name in names_of[other]}
-        (base,) = {name.partition("[")[0] for name in names_of[asked]}
-        label = "" if len(names_of[asked]) == 1 else base
-        if others & {*names_of[asked], label}:
-            label = asked
+    for workload, group in cases_of.items():
+        names = names_of[workload]
+        names_elsewhere = {name for key in names_of if key != workload for name in names_of[key]}
+        (base,) = {name.partition("[")[0] for name in names}
+        label = "" if len(names) == 1 else base
+        if names_elsewhere & {*names, label}:
+            label = workload
         labelled += [case._replace(label=label) for case in group]
     return labelled
 

@@ -169,7 +169,7 @@ class Once(TyperCommand):
                     f"{command} has no option {word}: give the workload by itself, "
                     f"as in `bfenv {command} {metavar}`"
                 )
-        _, extra, given = self.make_parser(ctx).parse_args(list(args))
+        _, extra, occurrences = self.make_parser(ctx).parse_args(list(args))
         if extra:
             takes_none = all(param.param_type_name == "option" for param in self.params)
             names = {name for param in self.params for name in param.opts}
@@ -183,9 +183,9 @@ class Once(TyperCommand):
                 hint = f"name {ways[0]} {', '.join([extra[0], *ways[1:]])}"
             noun = "argument" if takes_none else "further argument"
             raise BfenvError(f"{command} takes no {noun} {extra[0]!r}; {hint}")
-        for option in given:
+        for option in occurrences:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
-            if given.count(option) > 1 and not flag_or_list:
+            if occurrences.count(option) > 1 and not flag_or_list:
                 raise BfenvError(f"{option.opts[0]} is given twice")
         return super().parse_args(ctx, args)
 

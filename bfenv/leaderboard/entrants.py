@@ -18,7 +18,7 @@ from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import read_file
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Scheduler
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.own_names import check_name
 from bfenv.leaderboard.referee import Entrant, find_referee
 
@@ -112,7 +112,7 @@ def code_hash(kind: str, name: str) -> str | None:
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None
 
 
-def find_entrant(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Entrant:
+def find_entrant(kind: str, name: str, limits: PlayerLimits = DEFAULT_LIMITS) -> Entrant:
     """Return what is known of an entrant; if it needs a player, that is started once.
 
     If the player fails, no error is raised here: the entrant has it, and its rows will fail.

@@ -40,7 +40,7 @@ class PlayerLimits:
         return replace(self, hidden=self.hidden + tuple(map(os.path.abspath, paths)))
 
 
-DEFAULT = PlayerLimits()
+DEFAULT_LIMITS = PlayerLimits()
 
 
 def hide_memory() -> None:

@@ -212,18 +212,18 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 def log_ratio(row: Row, usual: Row, metric: str) -> float:
     """Return the logarithm of a metric, or of PENALIZED, over the reference's; NaN if unknown."""
     if metric == PENALIZED:
-        longest, usual_longest = (known(run, "max_wait") for run in (row, usual))
+        longest, usual_longest = (value_of(run, "max_wait") for run in (row, usual))
         if math.isnan(longest) or math.isnan(usual_longest):
             return math.nan
         cost = math.log(penalized(1.0, longest, usual_longest))
         return log_ratio(row, usual, "mean_bounded_slowdown") + cost
-    value, usual_value = known(row, metric), known(usual, metric)
+    value, usual_value = value_of(row, metric), value_of(usual, metric)
     if value == usual_value:  # two zeros are equal, too
         return 0.0
     return math.log(value) - math.log(usual_value) if value > 0 and usual_value > 0 else math.nan
 
 
-def known(row: Row, metric: str) -> float:
+def value_of(row: Row, metric: str) -> float:
     """Return a metric of a row; NaN if it has none or one below 0."""
     value = row.metrics.get(metric)
     return math.nan if value is None or value < 0 else float(value)

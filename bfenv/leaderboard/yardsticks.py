@@ -86,11 +86,13 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
         peers = sorted({row.policy for row in ok if division(row) == section})
         for name in peers:
             places: list[int | None] = []
-            for of in scores.values():
+            for score_of in scores.values():
+                score = score_of[name]
                 better = (
-                    of[peer] < of[name] and not np.isclose(of[peer], of[name]) for peer in peers
+                    score_of[peer] < score and not np.isclose(score_of[peer], score)
+                    for peer in peers
                 )
-                places.append(None if np.isnan(of[name]) else 1 + sum(better))
+                places.append(None if np.isnan(score) else 1 + sum(better))
             lines.append(Places(name, section, tuple(places)))
     return lines
 

@@ -15,7 +15,7 @@ from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
 from bfenv.leaderboard.defaults import DECISION, MEMORY, TIMEOUT
-from bfenv.leaderboard.suite import DEFAULT, SUITES, find_suite, suite_of
+from bfenv.leaderboard.suite import DEFAULT_SUITE, SUITES, find_suite, suite_of
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.run import SuiteRun
@@ -28,7 +28,7 @@ def run(
         ..., "FOLDER", "Folder of the rows, created if necessary.", "--out", "-o"
     ),
     suite: str | None = options.option(
-        None, "SUITE", f"See the list above.  [default: {DEFAULT}]", "--suite", "-s"
+        None, "SUITE", f"See the list above.  [default: {DEFAULT_SUITE}]", "--suite", "-s"
     ),
     workload: list[str] | None = options.option(
         None, "WORKLOAD", "Your workload instead; repeat for several.", "--workload", "-w"
@@ -132,9 +132,11 @@ def run(
         agents = [*agents, *_random_beside(agents)]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
-    given = {"policy": names, "agent": agents, "player": player or ()}
+    names_by_kind = {"policy": names, "agent": agents, "player": player or ()}
     has_players = any(
-        is_strange(kind, name) for kind, names_of_kind in given.items() for name in names_of_kind
+        is_strange(kind, name)
+        for kind, names_of_kind in names_by_kind.items()
+        for name in names_of_kind
     )
     limits = options.player_limits(sandbox, player_memory, decision, player_reads)
     with show.progress("rows") as progress:
@@ -160,7 +162,7 @@ def run(
             )
 
         outcome = run_suite(
-            suite_of(workload) if workload else find_suite(suite or DEFAULT),
+            suite_of(workload) if workload else find_suite(suite or DEFAULT_SUITE),
             names,
             agents,
             out=out,

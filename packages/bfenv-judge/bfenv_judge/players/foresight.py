@@ -6,7 +6,7 @@ from bfenv.core.competitor import Competitor
 from bfenv.core.jobs import Trace
 from bfenv.core.simulator import simulate
 from bfenv.leaderboard.foresight import foresight_in_episodes, look_for_foresight, reason_why_not
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv_judge.players.player_process import PlayerKilledError, PlayerProcess
 from bfenv_judge.players.remote_agent import RemoteAgent
 from bfenv_judge.players.remote_policy import RemotePolicy, declared_flags, greet, policy_of
@@ -30,7 +30,11 @@ def foresight_of(competitor: Competitor, trace: Trace, seed: int) -> str:
 
 
 def foresight_of_program(
-    name: str, command: Sequence[str], trace: Trace, seed: int, limits: PlayerLimits = DEFAULT
+    name: str,
+    command: Sequence[str],
+    trace: Trace,
+    seed: int,
+    limits: PlayerLimits = DEFAULT_LIMITS,
 ) -> str:
     """Return what a policy in a player foresees; the player is started once for all runs.
 

@@ -18,7 +18,7 @@ from bfenv.agents.seen_jobs import decode_span
 from bfenv.core.errors import PolicyError
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv_judge.players.player_process import PlayerError, PlayerProcess, shown
 from bfenv_judge.players.remote_env import encode_observation, encode_space
 from bfenv_judge.players.remote_policy import greet
@@ -109,7 +109,7 @@ def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
 
 @contextmanager
 def remote_agent(
-    name: str, command: Sequence[str], limits: PlayerLimits = DEFAULT
+    name: str, command: Sequence[str], limits: PlayerLimits = DEFAULT_LIMITS
 ) -> Iterator[RemoteAgent]:
     """Start the player of an agent, and stop it in the end.
 
