@@ -73,8 +73,8 @@ class AgentCompetitor(Competitor):
         settings = self.opened.settings_with(WHOLE_TRACE)
         env = BackfillEnv(trace, **settings)
         watch(partial(share_started, env.cluster))
-        played = self.play_episode(env, settings, seed)
-        return played.schedule(trace, self.name, seed), played
+        episode = self.play_episode(env, settings, seed)
+        return episode.schedule(trace, self.name, seed), episode
 
     def play_episode(self, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
         """Play one episode.

@@ -211,17 +211,19 @@ def play_in_turn(
     * `deterministic`: passed to `predict`.
     * `done`: called after each episode.
     """
-    played = []
+    episodes = []
     for seed, chosen in zip(seeds, options, strict=True):
         agent = make(env, seed)
-        played.append(play(env, agent, seed, deterministic=deterministic, options=chosen))
+        episodes.append(play(env, agent, seed, deterministic=deterministic, options=chosen))
         done()
     return Totals(
-        [episode.start for episode in played],
-        sum(len(episode.seconds) for episode in played),
-        sum(episode.info["metrics"]["outside_window"] * len(episode.seconds) for episode in played),
-        sum(episode.replaced_actions for episode in played),
-        sum(episode.info["illegal_actions"] for episode in played),
+        [episode.start for episode in episodes],
+        sum(len(episode.seconds) for episode in episodes),
+        sum(
+            episode.info["metrics"]["outside_window"] * len(episode.seconds) for episode in episodes
+        ),
+        sum(episode.replaced_actions for episode in episodes),
+        sum(episode.info["illegal_actions"] for episode in episodes),
     )
 
 

@@ -46,8 +46,8 @@ def foresight_in_episodes(competitor: AgentCompetitor, trace: Trace, seed: int) 
     settings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
 
     def schedule_of(variant: Trace) -> Schedule:
-        played = competitor.play_episode(BackfillEnv(variant, **settings), settings, seed)
-        return played.schedule(variant, competitor.name, seed)
+        episode = competitor.play_episode(BackfillEnv(variant, **settings), settings, seed)
+        return episode.schedule(variant, competitor.name, seed)
 
     return look_for_foresight(trace, schedule_of)
 
