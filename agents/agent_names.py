@@ -11,7 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bfenv.agents.card import ACTING, MODEL, POLICY, SUFFIX, is_network, read_card, shipped_names
+from bfenv.agents.card import (
+    ACTING,
+    MODEL,
+    POLICY,
+    SHIPPED,
+    SUFFIX,
+    is_network,
+    read_card,
+    shipped_names,
+)
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.policy_agent import PolicyAgent
@@ -31,7 +40,6 @@ ALL = MappingProxyType({"random": RandomAgent})
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
 ELSEWHERE = {"rlscheduler": "lab"}  # agents of other distributions of bfenv, by name
-SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 POLICY_SUFFIX = " (agent)"  # ends the name of a policy that acts in the environment
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
 WHOLE_TRACE: EnvSettings = {
@@ -81,13 +89,13 @@ class OpenAgent(NamedTuple):
         for setting, needed in self.settings.items():
             if setting not in settings:
                 continue
-            given = settings[setting]  # type: ignore[literal-required]
+            value = settings[setting]  # type: ignore[literal-required]
             if setting == "job_features":
-                same = given is None or sorted(given) == sorted(needed)
+                same = value is None or sorted(value) == sorted(needed)
             else:
-                same = given == needed
+                same = value == needed
             if not same:
-                raise BfenvError(f"{self.name} needs {setting}={needed!r}, got {given!r}")
+                raise BfenvError(f"{self.name} needs {setting}={needed!r}, got {value!r}")
         merged: EnvSettings = {**settings, **self.settings}  # type: ignore[typeddict-item]
         return merged
 
@@ -269,13 +277,13 @@ def _make(factory: Any, env: Any, seed: int) -> Any:
         agent = factory(env)
     else:
         agent = factory(env, seed)
-    made = _open_object("the agent of the function", agent)
+    opened = _open_object("the agent of the function", agent)
     is_remote = not isinstance(env, BackfillEnv)  # the jobs are then unknown here
-    made.settings_with({**DEFAULTS, **(env.settings if is_remote else env.batch.settings)})
+    opened.settings_with({**DEFAULTS, **(env.settings if is_remote else env.batch.settings)})
     if not is_remote:
         for trace, bounds in zip(env.batch.source.traces, env.batch.source.splits, strict=True):
-            made.check_unseen(trace, *bounds)
-    return made.make(env, seed)
+            opened.check_unseen(trace, *bounds)
+    return opened.make(env, seed)
 
 
 def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:

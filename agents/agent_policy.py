@@ -1,7 +1,7 @@
 """Agents as competitors: each plays a whole trace as one episode, from an empty machine.
 
-bfenv finds `load_agent`, which makes them of names such as "agent:scorer", by its entry point,
-because the registry of policies stands below this room.
+bfenv finds `find_named_agent`, which makes them of names such as "agent:network", by its entry
+point, because the registry of policies stands below this room.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bfenv.agents.agent_names import ELSEWHERE, SHIPPED, WHOLE_TRACE, OpenAgent, open_agent
-from bfenv.agents.card import POLICY, is_network, read_card
+from bfenv.agents.agent_names import ELSEWHERE, WHOLE_TRACE, OpenAgent, open_agent
+from bfenv.agents.card import POLICY, SHIPPED, is_network, read_card
 from bfenv.agents.player import Played, Totals, play, play_at_once, play_in_turn
 from bfenv.baselines.registry import ALL, FAMILIES, find_policy
 from bfenv.core.competitor import Competitor
@@ -70,11 +70,25 @@ class AgentCompetitor(Competitor):
             BfenvError: As `run`.
         """
         self.opened.check_unseen(trace)
-        env = BackfillEnv(trace, **self.opened.settings_with(WHOLE_TRACE))
-        agent = self.opened.make(env, seed)
+        settings = self.opened.settings_with(WHOLE_TRACE)
+        env = BackfillEnv(trace, **settings)
         watch(partial(share_started, env.cluster))
-        played = play(env, agent, seed, deterministic=self.deterministic, strict=True)
-        return played.times.schedule(trace, self.name, seed), played
+        episode = self.play_episode(env, settings, seed)
+        return episode.schedule(trace, self.name, seed), episode
+
+    def play_episode(self, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
+        """Play one episode.
+
+        Args:
+            env: The environment, which is reset.
+            settings: What it was made with.
+            seed: Of the episode.
+
+        Raises:
+            PolicyError: At the first illegal action that cannot be replaced.
+        """
+        agent = self.opened.make(env, seed)
+        return play(env, agent, seed, deterministic=self.deterministic, strict=True)
 
     def play_episodes(
         self,
@@ -128,23 +142,19 @@ def _share_of(handles: Sequence[EnvHandle]) -> float:
     return 1 - sum(handle.unstarted for handle in handles) / max(jobs, 1)
 
 
-def find_agent_competitor(
-    agent: Any, *, trust: bool = False, deterministic: bool = True
-) -> AgentCompetitor:
+def find_agent_competitor(agent: Any) -> AgentCompetitor:
     """Return an agent as a competitor.
 
     Args:
-        agent: What `open_agent` takes.
-        trust: Open saved models, which may run any code.
-        deterministic: As of `AgentCompetitor`.
+        agent: What `open_agent` takes, but no saved model, which may run any code.
 
     Raises:
         BfenvError: What `open_agent` raises.
     """
-    return AgentCompetitor(open_agent(agent, trust=trust), deterministic=deterministic)
+    return AgentCompetitor(open_agent(agent))
 
 
-def load_agent(name: str) -> Policy | Competitor | Callable[..., Policy | Competitor]:
+def find_named_agent(name: str) -> Policy | Competitor | Callable[..., Policy | Competitor]:
     """Return what plays as "agent:NAME", a policy or a network; or its family.
 
     * `name`: of an agent that bfenv comes with, or the path of a card or a network, which ends in
@@ -187,10 +197,10 @@ class Network(AgentCompetitor):
     """A network, which plays whole traces like a policy; its rows are those of policies.
 
     Args:
-        name: As of `load_agent`.
+        name: As of `find_named_agent`.
 
     Raises:
-        BfenvError: What `load_agent` raises.
+        BfenvError: What `find_named_agent` raises.
     """
 
     kind = "policy"

@@ -8,6 +8,7 @@ grammar of `bfenv.core.names`; in one of the kind "network" the weights stand be
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,12 +28,14 @@ from bfenv.core.names import LARGEST
 from bfenv.core.policy import COMPLETION, DIVISIONS, Policy
 from bfenv.core.text import shown
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.features import JOB_FEATURES
+from bfenv.envs.features import JOB_FEATURES, VERSION
 from bfenv.envs.settings import SETTINGS
 
 FORMAT = "bfenv agent 1"
 LARGEST_MODEL = 2**28  # bytes of a saved network, as packed; most have a hundredth of that
 LARGEST_CARD = 2**28  # bytes; those of bfenv have a thousandth of that
+CARDS = "agent"  # the policies whose names are on cards
+SHIPPED = f"{CARDS}:"  # begins the names of the agents that bfenv comes with
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
@@ -235,7 +238,7 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
     if card_kind not in KINDS:
         raise PolicyError(f"{name}: this version does not know agents of the kind {card_kind!r}")
     if kind not in (None, card_kind):
-        hint = f"; use --policy agent:{name}" if card_kind == POLICY else ""
+        hint = f"; use --policy {SHIPPED}{name}" if card_kind == POLICY else ""
         raise PolicyError(f"{name} is a {card_kind}, not a {kind}{hint}")
     return content
 
@@ -247,28 +250,28 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     """
     kind = content["kind"]
     try:
-        values = {field: content[field] for field in FIELDS[kind]}
+        values = {key: content[key] for key in FIELDS[kind]}
         if kind != POLICY:  # no other setting: a reward could name code
             if values["settings"].get("trial_limit") is not None:
                 raise ValueError("it makes trials, which the environment no longer has")
             if values["settings"].get("guard") is not None:
                 raise ValueError("it acts under a guard, which the environment no longer has")
             values["settings"] = {setting: values["settings"][setting] for setting in ACTING}
-        for field, value in values.items():
-            wanted = list if TYPES[field] is tuple else TYPES[field]
+        for key, value in values.items():
+            wanted = list if TYPES[key] is tuple else TYPES[key]
             if not isinstance(value, wanted):
-                raise ValueError(f"{field} is not a {wanted.__name__}")
-            values[field] = tuple(value) if wanted is list else value
-        for field in SPANS:
-            values[field] = tuple(map(decode_span, values.get(field, ())))
-        for name in ("failures", "queue_features", "cluster_features"):
-            if not all(isinstance(text, str) for text in values.get(name, ())):
-                raise ValueError(f"{name} must be a list of texts")
+                raise ValueError(f"{key} is not a {wanted.__name__}")
+            values[key] = tuple(value) if wanted is list else value
+        for key in SPANS:
+            values[key] = tuple(map(decode_span, values.get(key, ())))
+        for key in ("failures", "queue_features", "cluster_features"):
+            if not all(isinstance(text, str) for text in values.get(key, ())):
+                raise ValueError(f"{key} must be a list of texts")
         for score in values.get("scores", ()):
             _check_score(kind, score)
-        for name, wanted in (("command", str), ("settings", dict)):
-            if not isinstance(values["found"].get(name, wanted()), wanted):
-                raise ValueError(f"{name} of found is not a {wanted.__name__}")
+        for key, wanted in (("command", str), ("settings", dict)):
+            if not isinstance(values["found"].get(key, wanted()), wanted):
+                raise ValueError(f"{key} of found is not a {wanted.__name__}")
         for score in values["found"].get("left_out", ()):
             if not (isinstance(score, dict) and isinstance(score.get("workload"), str)):
                 raise ValueError("a score on a workload that was left out needs its name")
@@ -278,6 +281,21 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
         return Card(**values)
     except (KeyError, TypeError, ValueError) as error:
         raise PolicyError(f"{name}: its card is damaged: {error}") from error
+
+
+def check_observations(path: str | os.PathLike[str], version: Any) -> None:
+    """Check that an agent was trained on observations as they are now.
+
+    * `path`: the agent's file, for the message.
+    * `version`: of the observations, on its card.
+
+    Raises BfenvError if it was not.
+    """
+    if version != VERSION:
+        raise BfenvError(
+            f"{path}: was trained on observations of version {version}, these have version "
+            f"{VERSION}"
+        )
 
 
 def _check_score(kind: str, score: Any) -> None:

@@ -13,7 +13,14 @@ from typing import Any, cast
 import numpy as np
 
 import bfenv.envs.features as f
-from bfenv.agents.card import NETWORK, Card, decode_card, read_content, write_card
+from bfenv.agents.card import (
+    NETWORK,
+    Card,
+    check_observations,
+    decode_card,
+    read_content,
+    write_card,
+)
 from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span
 from bfenv.core.errors import BfenvError
@@ -174,12 +181,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     read, is not a network, or was trained on other observations.
     """
     content = read_content(str(path), NETWORK)
-    version = content.get("observation_version")
-    if version != f.VERSION:
-        raise BfenvError(
-            f"{path}: was trained on observations of version {version}, these have version "
-            f"{f.VERSION}"
-        )
+    check_observations(path, content.get("observation_version"))
     card = decode_card(str(path), content)
     if card.network not in NETWORKS:
         raise BfenvError(f"{path}: this version has no network {card.network!r}")

@@ -18,24 +18,11 @@ from bfenv.envs.vector import BackfillVectorEnv
 NOTES = ("decisions", "outside_window", "replaced_actions")
 
 
-class Times(NamedTuple):
-    """When the jobs of an episode ran."""
-
-    start: np.ndarray  # (n,) int64 seconds
-    trial_start: np.ndarray  # (n,) int64 seconds, start of a killed trial; -1 without one
-    trial_end: np.ndarray  # (n,) int64 seconds; -1 without one
-
-    def schedule(self, trace: Trace, name: str, seed: int) -> Schedule:
-        """Return the schedule of a trace that was played as one episode."""
-        end = self.start + trace.runtime
-        return Schedule(trace, name, seed, self.start, end, self.trial_start, self.trial_end)
-
-
 class Played(NamedTuple):
     """An episode that an agent has played."""
 
     info: dict[str, Any]  # the last one, with the metrics
-    times: Times
+    start: np.ndarray  # (n,) int64 seconds, of the jobs
     seconds: np.ndarray  # (decisions,) float64, how long each took
     replaced_actions: int  # illegal choices of a model without masks, replaced by legal ones
 
@@ -44,6 +31,12 @@ class Played(NamedTuple):
         """Numbers for the metrics of a row; "outside_window" is the share of the decisions."""
         share = self.info["metrics"]["outside_window"]
         return dict(zip(NOTES, (len(self.seconds), share, self.replaced_actions), strict=True))
+
+    def schedule(self, trace: Trace, name: str, seed: int) -> Schedule:
+        """Return the schedule of a trace that was played as one episode."""
+        none = np.full(len(trace), -1, dtype=np.int64)  # the environment has no trials
+        end = self.start + trace.runtime
+        return Schedule(trace, name, seed, self.start, end, none, none.copy())
 
 
 def play(
@@ -55,7 +48,7 @@ def play(
     strict: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Played:
-    """Play one episode, and return when its jobs ran.
+    """Play one episode, and return when its jobs started.
 
     * `env`: the environment, which is reset.
     * `agent`, `seed`, `deterministic`, `strict`, `options`: see `play_episode`.
@@ -67,18 +60,14 @@ def play(
         env, agent, seed, deterministic=deterministic, strict=strict, options=options
     )
     count = getattr(agent, "replaced_actions", 0) - replaced
-    return Played(info, times_of(env), seconds, count)
+    return Played(info, starts_of(env), seconds, count)
 
 
-def times_of(env: EnvHandle) -> Times:
-    """Return when the jobs of an episode that is over ran."""
-    cluster, jobs = env.cluster, slice(env.episode_jobs.start, env.episode_jobs.stop)
-    killed = cluster.trial_end[jobs] >= 0
-    return Times(
-        cluster.start[jobs].copy(),
-        np.where(killed, cluster.trial_start[jobs], -1),
-        np.where(killed, cluster.trial_end[jobs], -1),
-    )
+def starts_of(env: EnvHandle) -> np.ndarray:
+    """Return when the jobs of an episode that is over started, (n,) int64 seconds."""
+    jobs = slice(env.episode_jobs.start, env.episode_jobs.stop)
+    start: np.ndarray = env.cluster.start[jobs].copy()
+    return start
 
 
 def play_episode(
@@ -149,7 +138,7 @@ def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
 class Totals(NamedTuple):
     """What an agent did in several episodes."""
 
-    times: list[Times]  # when the jobs of each episode ran
+    starts: list[np.ndarray]  # (n,) int64 seconds, of the jobs of each episode
     decisions: int
     outside_window: float  # at how many of the decisions jobs waited outside the window
     replaced_actions: int  # illegal choices that were replaced by legal ones
@@ -173,7 +162,7 @@ def play_at_once(
     * `deterministic`: passed to `predict`.
     """
     count, replaced = envs.num_envs, getattr(agent, "replaced_actions", 0)
-    times: dict[int, Times] = {}
+    starts: dict[int, np.ndarray] = {}
     decisions, outside, illegal = 0, 0.0, 0
     steps = np.zeros(count, dtype=np.int64)
     with _sampling(agent, deterministic, seeds[0]):
@@ -183,9 +172,9 @@ def play_at_once(
                 only = {"reset_mask": np.arange(count) == i, **chosen}
                 observation, _ = envs.reset(seed=list(seeds), options=only)
         mask = envs.action_masks()
-        while len(times) < count:
+        while len(starts) < count:
             actions = mask.argmax(axis=1)
-            left = [i for i in range(count) if i not in times]
+            left = [i for i in range(count) if i not in starts]
             seen = {name: part[left] for name, part in observation.items()}
             actions[left], _ = agent.predict(
                 seen, deterministic=deterministic, action_masks=mask[left]
@@ -194,8 +183,8 @@ def play_at_once(
             observation, _, over, _, infos = envs.step(actions)
             mask = infos["action_mask"].astype(bool)
             for i in np.flatnonzero(over).tolist():
-                if i not in times:
-                    times[i] = times_of(envs.handles[i])
+                if i not in starts:
+                    starts[i] = starts_of(envs.handles[i])
                     decisions += int(steps[i])
                     outside += float(infos["metrics"]["outside_window"][i]) * int(steps[i])
                     illegal += envs.handles[i].illegal_actions
@@ -203,7 +192,7 @@ def play_at_once(
                 observation, _ = envs.reset(options={"reset_mask": over})
                 mask = envs.action_masks()
     replaced = getattr(agent, "replaced_actions", 0) - replaced
-    return Totals([times[i] for i in range(count)], decisions, outside, replaced, illegal)
+    return Totals([starts[i] for i in range(count)], decisions, outside, replaced, illegal)
 
 
 def play_in_turn(
@@ -222,17 +211,19 @@ def play_in_turn(
     * `deterministic`: passed to `predict`.
     * `done`: called after each episode.
     """
-    played = []
+    episodes = []
     for seed, chosen in zip(seeds, options, strict=True):
         agent = make(env, seed)
-        played.append(play(env, agent, seed, deterministic=deterministic, options=chosen))
+        episodes.append(play(env, agent, seed, deterministic=deterministic, options=chosen))
         done()
     return Totals(
-        [episode.times for episode in played],
-        sum(len(episode.seconds) for episode in played),
-        sum(episode.info["metrics"]["outside_window"] * len(episode.seconds) for episode in played),
-        sum(episode.replaced_actions for episode in played),
-        sum(episode.info["illegal_actions"] for episode in played),
+        [episode.start for episode in episodes],
+        sum(len(episode.seconds) for episode in episodes),
+        sum(
+            episode.info["metrics"]["outside_window"] * len(episode.seconds) for episode in episodes
+        ),
+        sum(episode.replaced_actions for episode in episodes),
+        sum(episode.info["illegal_actions"] for episode in episodes),
     )
 
 

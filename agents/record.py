@@ -68,19 +68,19 @@ def record_dataset(
         raise BfenvError(f"{name!r} is no name of a data set, such as backfill/lublin-easy-v0")
     if (path := Path(folder, name)).exists():
         raise BfenvError(f"{path} exists; give the data set another name, or delete it")
-    given: dict[str, Any] = {"workload": workload, **opened.settings_with(settings)}
-    noted, env = NotedEnv(**given), gymnasium.make("Backfill-v0", **given)
+    keywords: dict[str, Any] = {"workload": workload, **opened.settings_with(settings)}
+    noting_env, env = NotedEnv(**keywords), gymnasium.make("Backfill-v0", **keywords)
     os.environ["MINARI_DATASETS_PATH"] = os.path.abspath(folder)
     with (
         minari.DataCollector(env, record_infos=True) as collector,
         warnings.catch_warnings(action="ignore", category=UserWarning),  # no author
     ):
         for seed in range(episodes):
-            noted.actions = []
+            noting_env.actions = []
             with as_policy_error(opened.name):
-                play_episode(noted, opened.make(noted, seed), seed)
+                play_episode(noting_env, opened.make(noting_env, seed), seed)
             collector.reset(seed=seed)
-            for action in noted.actions:
+            for action in noting_env.actions:
                 collector.step(action)
             done()
         collector.create_dataset(name, env.spec, title)

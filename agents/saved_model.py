@@ -132,11 +132,7 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
     """
     path = _zip_path(path)
     card = cards.read_card(path, cards.MODEL)
-    if card.observation_version != VERSION:
-        raise BfenvError(
-            f"{path}: was trained on observations of version {card.observation_version}, these "
-            f"have version {VERSION}"
-        )
+    cards.check_observations(path, card.observation_version)
     if not trust:
         raise BfenvError(
             f"{path}: a saved model, and opening it runs whatever code is in it; pass trust=True, "

@@ -73,15 +73,15 @@ def searched_spans(workloads: tuple[str, ...], split: str) -> list[Span]:
     """
     spans = []
     for workload in workloads:
-        trace, made = load_whole(workload), load_workload(workload)
-        in_order = np.array_equal(made.jobs.size, trace.jobs.size)
+        trace, part = load_whole(workload), load_workload(workload)
+        in_order = np.array_equal(part.jobs.size, trace.jobs.size)
         if split == "all":
             first = int(parse_name(workload).options.get("first_job", 0))
-            last = first + len(made)
+            last = first + len(part)
         elif trace.records is None and not in_order:  # shaken: jobs may be in another split
             first, last = 0, len(trace)
         else:
-            divided = made if in_order else trace  # bursts move the ends of splits
+            divided = part if in_order else trace  # bursts move the ends of splits
             first, _ = split_range(divided, split)
             _, last = split_range(divided, "validation" if split == "train" else split)
         numbers = None

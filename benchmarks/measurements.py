@@ -9,7 +9,8 @@ from typing import Any, TypedDict
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
-from bfenv.leaderboard.provenance import commit, machine, versions
+from bfenv.core.versions import versions
+from bfenv.leaderboard.provenance import commit, machine
 
 SCHEMA = 1
 VERSIONS = ("python", "numpy", "numba", "bfenv")  # shown with the measurements

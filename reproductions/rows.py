@@ -20,7 +20,8 @@ from bfenv.baselines.registry import find_competitor, simulate
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.leaderboard.provenance import commit, versions
+from bfenv.core.versions import versions
+from bfenv.leaderboard.provenance import commit
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import NamedWorkload, run_tasks, warm_up
 from bfenv.workloads.load import load_workload

@@ -20,7 +20,6 @@ from bfenv.analysis.fairness import user_fairness as user_fairness
 from bfenv.analysis.intervals import Interval as Interval
 from bfenv.analysis.intervals import batch_means as batch_means
 from bfenv.analysis.intervals import bootstrap as bootstrap
-from bfenv.analysis.intervals import geometric_mean_ratio as geometric_mean_ratio
 from bfenv.analysis.intervals import interquartile_mean as interquartile_mean
 from bfenv.analysis.intervals import probability_of_improvement as probability_of_improvement
 from bfenv.analysis.intervals import ranks as ranks

@@ -217,37 +217,6 @@ def bootstrap(
     return Interval(value, float(low), float(high))
 
 
-def geometric_mean_ratio(x: np.ndarray, y: np.ndarray, **options: Any) -> Interval:
-    """Estimate the geometric mean of x / y, with its interval.
-
-    Scores are paired run by run, on the same jobs, and pairs are resampled. The geometric mean of y
-    / x is the inverse of that of x / y (Fleming and Wallace 1986).
-
-    Args:
-        x, y: (runs, tasks) positive scores.
-        **options: Keywords of `bootstrap`; `seed` is required.
-
-    Returns:
-        Below 1 if the scores in `x` are lower.
-
-    Raises:
-        BfenvError: If the scores are not positive, or `x` and `y` differ in shape.
-
-    Examples:
-        >>> import numpy as np
-        >>> from bfenv.analysis import geometric_mean_ratio
-        >>> x, y = np.array([[1.0, 8.0], [1.0, 8.0]]), np.array([[2.0, 4.0], [2.0, 4.0]])
-        >>> round(geometric_mean_ratio(x, y, seed=1).value, 12)
-        1.0
-    """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.shape != y.shape or not (np.all(x > 0) and np.all(y > 0)):
-        raise BfenvError("ratios need positive scores in pairs")
-    interval = bootstrap(np.log(x / y), mean, **options)
-    low, high = float(np.exp(interval.low)), float(np.exp(interval.high))
-    return Interval(float(np.exp(interval.value)), low, high, interval.batches)
-
-
 def probability_of_improvement(x: np.ndarray, y: np.ndarray, *, paired: bool = False) -> float:
     """Estimate the probability that a run of x has a lower score than one of y.
 

@@ -49,9 +49,9 @@ app = typer.Typer(
 )
 
 
-def _print_versions(wanted: bool) -> None:
-    if wanted:
-        from bfenv.leaderboard.provenance import versions
+def _print_versions(is_wanted: bool) -> None:
+    if is_wanted:
+        from bfenv.core.versions import versions
 
         print(", ".join(f"{name} {version}" for name, version in versions().items()))
         raise typer.Exit
@@ -139,20 +139,20 @@ def _usage(error: Any) -> str:
     if find_details is None:
         return str(error.format_message())
     details = find_details()[0]  # pydantic's, with which newer versions of Typer read values
-    given = repr(details["input"])
+    value = repr(details["input"])
     expected = details["msg"].removeprefix("Value error, ").partition(", unable")[0]
     text = str(error.format_message()).replace(details["msg"], expected)
-    return text if given in text else f"{text.rstrip('.')}, got {given}"
+    return text if value in text else f"{text.rstrip('.')}, got {value}"
 
 
 def _with_agents(error: BfenvError) -> BfenvError:
     """Let the message on an unknown policy or agent suggest bfenv's agents."""
     if type(error) is not UnknownNameError or error.kind not in ("policy", "agent"):
         return error
-    from bfenv.agents.card import shipped_names
+    from bfenv.agents.card import SHIPPED, shipped_names
 
     shipped = shipped_names()
-    agents = {f"agent:{name}" for name in shipped}
+    agents = {SHIPPED + name for name in shipped}
     return UnknownNameError(error.kind, error.name, agents | (set(error.known) - set(shipped)))
 
 

@@ -14,6 +14,7 @@ from bfenv.core.durations import TAU
 from bfenv.core.errors import BfenvError, PolicyError
 
 if TYPE_CHECKING:
+    from bfenv.agents.agent_policy import AgentCompetitor
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.evaluation.cases import Case, Episodes
@@ -144,7 +145,7 @@ def evaluate(
                 trace=traces[name] or None,
                 options=options,
                 agents=group,
-                given=[*(policy or []), *players],
+                policies=[*(policy or []), *players],
                 has_policies=bool(policy),
                 count=episodes or EPISODES,
                 long=long,
@@ -202,12 +203,12 @@ def _on_traces(
     cases_of = {name: workload_cases(name, seeds, load, **options) for name in workloads}
     is_several = len(cases_of) > 1
     cases = _labelled(cases_of) if is_several else next(iter(cases_of.values()))
-    named = policies_given or ([] if has_players else _compatible(list(policies()), cases))
-    asked: list[Named] = [*named, *players]
-    once = {find_competitor(competitor).name: competitor for competitor in asked}
+    names = policies_given or ([] if has_players else _compatible(list(policies()), cases))
+    competitors: list[Named] = [*names, *players]
+    by_name = {find_competitor(competitor).name: competitor for competitor in competitors}
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(
-            [*([] if is_several else [LOGGED]), *once.values()],
+            [*([] if is_several else [LOGGED]), *by_name.values()],
             cases,
             full=is_several or bool(metrics),
             tau=tau,
@@ -244,14 +245,17 @@ def _labelled(cases_of: "dict[str, list[Case]]") -> "list[Case]":
     Seeds of a generated workload may be split at other jobs, which are in the names of their
     traces. Two workloads whose traces have one name are called as they were asked for.
     """
-    names_of = {asked: {case.trace().name for case in group} for asked, group in cases_of.items()}
+    names_of = {
+        workload: {case.trace().name for case in group} for workload, group in cases_of.items()
+    }
     labelled = []
-    for asked, group in cases_of.items():
-        others = {name for other in names_of if other != asked for name in names_of[other]}
-        (base,) = {name.partition("[")[0] for name in names_of[asked]}
-        label = "" if len(names_of[asked]) == 1 else base
-        if others & {*names_of[asked], label}:
-            label = asked
+    for workload, group in cases_of.items():
+        names = names_of[workload]
+        names_elsewhere = {name for key in names_of if key != workload for name in names_of[key]}
+        (base,) = {name.partition("[")[0] for name in names}
+        label = "" if len(names) == 1 else base
+        if names_elsewhere & {*names, label}:
+            label = workload
         labelled += [case._replace(label=label) for case in group]
     return labelled
 
@@ -288,7 +292,7 @@ def _on_episodes(
     trace: "Trace | None",
     options: dict[str, Any],
     agents: Sequence[str],
-    given: "Sequence[Named]",
+    policies: "Sequence[Named]",
     has_policies: bool,
     count: int,
     long: bool,
@@ -300,10 +304,8 @@ def _on_episodes(
 ) -> list[str]:
     """Score agents and policies on the same episodes, print the tables, and return the errors."""
     import bfenv.evaluation.agent_scores as scores
-    from bfenv.baselines.registry import find_competitor
     from bfenv.cli import show_agents
     from bfenv.evaluation.cases import Episodes, short_length
-    from bfenv.evaluation.evaluator import compatible_policies
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
 
@@ -312,19 +314,15 @@ def _on_episodes(
     cases = [Episodes(trace, count, 0, settings)]
     if long:
         cases.append(Episodes(trace, 1, 0, settings | {"episode_jobs": None}))
-    competitors: list[Any] = []
+    opened: list[AgentCompetitor] = []
     for agent in agents:
-        competitors += scores.agents_of(agent, cases[0], trust=trust)
+        opened += scores.agents_of(agent, cases[0], trust=trust)
+    candidates: tuple[str, ...] = ()
     if agents:
-        competitors += scores.random_beside(competitors)
-    candidates: list[str] = []
-    if agents and not has_policies:
-        given = [*_compatible(list(scores.REFERENCES), cases), *given]
-        candidates = compatible_policies(scores.CANDIDATES, cases)
-    elif agents:
-        given = [*_compatible([REFERENCE], cases), *given]
-    policies = map(find_competitor, (*given, *candidates))
-    competitors += {policy.name: policy for policy in policies}.values()
+        references = [REFERENCE] if has_policies else list(scores.REFERENCES)
+        policies = [*_compatible(references, cases), *policies]
+        candidates = () if has_policies else scores.CANDIDATES
+    competitors, candidates = scores.lineup(opened, policies, candidates, cases)
     with show.share_done("jobs started", patience=0) as watch:
         rows = evaluate_cases(competitors, cases, watch=watch, **workers)
     errors = [row.failure for row in rows if not row.ok]
@@ -391,14 +389,15 @@ def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
 
 def _trained_here(names: Sequence[str], workload: str, trace: "Trace") -> list[str]:
     """Say which agents were trained on jobs that they are scored on."""
-    from bfenv.agents.card import read_card
+    from bfenv.agents.card import SHIPPED, read_card
     from bfenv.agents.seen_jobs import count_seen
 
     lines = []
     for name in dict.fromkeys(names):
-        if not name.startswith("agent:"):
+        if not name.startswith(SHIPPED):
             continue
-        seen = count_seen(trace, 0, len(trace), read_card(name[6:]).seen_jobs, workload)
+        seen_jobs = read_card(name.removeprefix(SHIPPED)).seen_jobs
+        seen = count_seen(trace, 0, len(trace), seen_jobs, workload)
         if seen:
             lines.append(
                 f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "

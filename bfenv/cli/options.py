@@ -14,6 +14,7 @@ from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.defaults import DECISION, MEMORY
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.limits import PlayerLimits
@@ -99,8 +100,6 @@ PlayersOption = Annotated[
         help="Program that schedules, see docs/players.md; repeat for several.",
     ),
 ]
-MEMORY = 4096  # MiB
-DECISION = 10  # seconds
 PROGRAMS = "--player", "--command"  # options that take a program
 WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
 WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG"}  # of the others
@@ -123,7 +122,7 @@ SandboxOption = Annotated[
 def player_limits(
     sandbox: Sandbox,
     memory: int = MEMORY,
-    decision: int = DECISION,
+    decision: float = DECISION,
     reads: list[Path] | None = None,
 ) -> "PlayerLimits":
     """Return the limits that the options of players set.
@@ -170,7 +169,7 @@ class Once(TyperCommand):
                     f"{command} has no option {word}: give the workload by itself, "
                     f"as in `bfenv {command} {metavar}`"
                 )
-        _, extra, given = self.make_parser(ctx).parse_args(list(args))
+        _, extra, occurrences = self.make_parser(ctx).parse_args(list(args))
         if extra:
             takes_none = all(param.param_type_name == "option" for param in self.params)
             names = {name for param in self.params for name in param.opts}
@@ -184,9 +183,9 @@ class Once(TyperCommand):
                 hint = f"name {ways[0]} {', '.join([extra[0], *ways[1:]])}"
             noun = "argument" if takes_none else "further argument"
             raise BfenvError(f"{command} takes no {noun} {extra[0]!r}; {hint}")
-        for option in given:
+        for option in occurrences:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
-            if given.count(option) > 1 and not flag_or_list:
+            if occurrences.count(option) > 1 and not flag_or_list:
                 raise BfenvError(f"{option.opts[0]} is given twice")
         return super().parse_args(ctx, args)
 

@@ -38,8 +38,8 @@ def record(
 
     if (policy is None) == (agent is None):
         raise BfenvError("give either --policy or --agent")
-    given = parse_name(f"--set({', '.join(change or ())})").options
-    settings = {key: read_value(text) for key, text in given.items()}
+    texts = parse_name(f"--set({', '.join(change or ())})").options
+    settings = {key: read_value(text) for key, text in texts.items()}
     with show.progress() as progress:
         bar = progress.add_task("playing", total=episodes)
         done = partial(progress.update, bar, advance=1)

@@ -190,14 +190,7 @@ def table(
     lines = [[printable(cell) for cell in line] for line in lines]
     title, note = printable(title or ""), printable(note)
     if format is Format.markdown:
-        if title:
-            print(f"{title}\n")
-        print("| " + " | ".join(columns).replace("\n", " ") + " |")
-        print("|---" * (len(columns) - numbers) + "|--:" * numbers + "|")
-        for line in lines:
-            print("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
-        if note:
-            print(f"\n{note}")
+        print(_markdown(columns, lines, numbers, title, note))
         return
     if format is Format.latex:
         print(_latex(columns, lines, numbers, title, note, ranked))
@@ -266,6 +259,18 @@ def latex_table(
         [[printable(cell) for cell in line] for line in part] for part in (lines, below)
     )
     print(_latex(columns, lines, len(columns) - 1, printable(title), printable(note), True, below))
+
+
+def _markdown(
+    columns: Sequence[str], lines: Sequence[Sequence[str]], numbers: int, title: str, note: str
+) -> str:
+    """Return a table in Markdown, as `table` describes it."""
+    texts = [f"{title}\n"] if title else []
+    texts.append("| " + " | ".join(columns).replace("\n", " ") + " |")
+    texts.append("|---" * (len(columns) - numbers) + "|--:" * numbers + "|")
+    for line in lines:
+        texts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
+    return "\n".join([*texts, f"\n{note}"] if note else texts)
 
 
 def _latex(

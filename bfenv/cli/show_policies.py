@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from bfenv.evaluation.calibration_lines import calibration_lines
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import MARK, REFERENCE, divisions_meaning, starving
 
+if TYPE_CHECKING:
+    from bfenv.leaderboard.standings import Standing
+
 COLUMNS = (
     "policy",
     "division",
@@ -34,6 +37,7 @@ COLUMNS = (
 )
 WAITS = ("mean_wait", "p95_wait", "max_wait")
 SLOWDOWN = "mean_bounded_slowdown"
+RATIOS = "penalized\nslowdown", "slowdown\n/ EASY's", "longest wait\n/ EASY's"
 YEAR = re.compile(r"-(19|20)[0-9]{2}\b.*")  # and the version, in a name of the archive
 BAND = "5 to 95 %\nof seeds"  # percentiles of the bounded slowdown
 METRICS = (SLOWDOWN, *WAITS, "utilization", "seconds")
@@ -187,15 +191,59 @@ def over_workloads(
     Intervals have columns of their own, but in LaTeX stand below the numbers in a small line.
     `split`, `seeds` and `tau` are what the rows were made with, for the caption and the note.
     """
-    from bfenv.evaluation.summary import summarize
-    from bfenv.leaderboard.report.ranking import interval_text
     from bfenv.leaderboard.standings import rank_policies
 
-    names = list(dict.fromkeys(row.workload for row in rows))
+    names, standings = list(dict.fromkeys(row.workload for row in rows)), rank_policies(rows)
+    lines, intervals = _cells_over_workloads(rows, names, standings)
+    is_judged = any(row.policy == REFERENCE for row in rows)
+    notes = [] if is_judged else [NOT_JUDGED]
+    if any(standing.starves for standing in standings):
+        notes.append(MARK_MEANING)
+    note = "\n".join(notes + _bound(tau))
+    if format is Format.latex:
+        scope = f" of the split {split}" if split else ""
+        means = f", means of {seeds} seeds" if seeds > 1 else ""
+        show.latex_table(
+            ["policy", *short_names(names), *RATIOS],
+            lines,
+            intervals,
+            f"Mean bounded slowdown{scope}{means}. Below it, the 95 % interval of the difference "
+            "from EASY's, job by job. The last three columns are over all workloads.",
+            note,
+        )
+        return
+    whole = [
+        [line[0], *chain(*zip(line[1:-2], interval[1:-2], strict=True)), *line[-2:]]
+        for line, interval in zip(lines, intervals, strict=True)
+    ]
+    headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
+    penalized, *ratios = RATIOS
+    show.table(
+        ["policy", *headings, penalized, "95 %\ninterval", *ratios],
+        whole,
+        format,
+        numbers=2 * len(names) + 4,
+        whole_names=1,
+        title="Mean bounded slowdown, and ratios to EASY's over all workloads",
+        note=note,
+        ranked=True,
+    )
+
+
+def _cells_over_workloads(
+    rows: Sequence[Row], names: Sequence[str], standings: "Sequence[Standing]"
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the cells of each policy, and below each number its interval, "" if it has none.
+
+    The numbers are the slowdown on each workload, and RATIOS over all of them.
+    """
+    from bfenv.evaluation.summary import summarize
+    from bfenv.leaderboard.report.ranking import interval_text
+
     summaries = {
         name: {summary.policy: summary for summary in summarize(rows, name)} for name in names
     }
-    lines, intervals, standings = [], [], rank_policies(rows)
+    lines, intervals = [], []
     for standing in standings:
         numbers, ends_of = [], []
         for name in names:
@@ -209,51 +257,7 @@ def over_workloads(
         lines.append([standing.policy + MARK * standing.starves, *numbers])
         over_all = interval_text(standing) if standing.policy != REFERENCE else ""
         intervals.append(["", *ends_of, over_all, "", ""])
-    is_judged = any(row.policy == REFERENCE for row in rows)
-    notes = [] if is_judged else [NOT_JUDGED]
-    if any(standing.starves for standing in standings):
-        notes.append(MARK_MEANING)
-    note = "\n".join(notes + _bound(tau))
-    title = "Mean bounded slowdown, and ratios to EASY's over all workloads"
-    if format is Format.latex:
-        scope = f" of the split {split}" if split else ""
-        means = f", means of {seeds} seeds" if seeds > 1 else ""
-        show.latex_table(
-            [
-                "policy",
-                *short_names(names),
-                "penalized\nslowdown",
-                "slowdown\n/ EASY's",
-                "longest wait\n/ EASY's",
-            ],
-            lines,
-            intervals,
-            f"Mean bounded slowdown{scope}{means}. Below it, the 95 % interval of the difference "
-            "from EASY's, job by job. The last three columns are over all workloads.",
-            note,
-        )
-        return
-    whole = [
-        [line[0], *chain(*zip(line[1:-2], interval[1:-2], strict=True)), *line[-2:]]
-        for line, interval in zip(lines, intervals, strict=True)
-    ]
-    headings = [part for name in names for part in (f"{name}\nslowdown", "95 % interval\n− EASY's")]
-    ratios = (
-        "penalized\nslowdown",
-        "95 %\ninterval",
-        "slowdown\n/ EASY's",
-        "longest wait\n/ EASY's",
-    )
-    show.table(
-        ["policy", *headings, *ratios],
-        whole,
-        format,
-        numbers=2 * len(names) + 4,
-        whole_names=1,
-        title=title,
-        note=note,
-        ranked=True,
-    )
+    return lines, intervals
 
 
 def short_names(names: Sequence[str]) -> list[str]:

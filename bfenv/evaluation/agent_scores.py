@@ -1,21 +1,22 @@
 """Agents on episodes, beside random actions and policies on the very same jobs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Unpack
 
-from bfenv.agents.agent_names import POLICY_SUFFIX, SHIPPED, open_agent, read_agent
+from bfenv.agents.agent_names import POLICY_SUFFIX, open_agent, read_agent
 from bfenv.agents.agent_policy import AgentCompetitor, find_agent_competitor
-from bfenv.agents.card import read_card
+from bfenv.agents.card import SHIPPED, read_card
 from bfenv.agents.seen_jobs import count_seen
-from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import find_competitor, find_policy
+from bfenv.core.competitor import Competitor
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.policy import Policy, Watch
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import DEFAULTS, EnvSettings, Workloads
 from bfenv.evaluation.cases import Episodes, check_whole
 from bfenv.evaluation.episodes import RANDOM, STARVING_EPISODES, is_random
-from bfenv.evaluation.evaluator import compatible_policies, evaluate
+from bfenv.evaluation.evaluator import Named, compatible_policies, evaluate
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.parallel.failures import as_policy_error
@@ -45,7 +46,6 @@ def evaluate_agent(
     deterministic: bool | None = None,
     trust: bool = False,
     references: Sequence[str | Policy] | None = None,
-    failed: Callable[[Policy, PolicyError], None] | None = None,
     watch: Watch = lambda share: None,
     **settings: Unpack[EnvSettings],
 ) -> list[Row]:
@@ -66,8 +66,6 @@ def evaluate_agent(
         references: Policies to score on the same jobs; None for REFERENCES and the best policy
             without starving of REFERENCES and CANDIDATES, see `best_without_starving`. Those that
             do not plan for requested start times are left out where jobs have some.
-        failed: Called with each reference that fails, and the error; the reference has no row then.
-            By default, the first error is raised.
         watch: Called once, with a function that returns the fraction of all jobs that have started.
 
     Returns:
@@ -79,8 +77,8 @@ def evaluate_agent(
 
     Raises:
         BfenvError: If a setting is wrong or contradicts those that the agent was trained with, the
-            agent cannot be opened, it was trained on jobs that it is to be scored on, it raises
-            anything, or a reference does and `failed` is not given.
+            agent cannot be opened, it was trained on jobs that it is to be scored on, or it or a
+            reference raises anything.
 
     Examples:
         >>> from bfenv.evaluation import evaluate_agent
@@ -90,24 +88,44 @@ def evaluate_agent(
     """
     case = Episodes(workload, episodes, seed, {"split": "test", **settings})
     agents = agents_of(agent, case, trust=trust, deterministic=deterministic)
-    agents += random_beside(agents)
-    candidates = CANDIDATES if references is None else ()
-    given = {
+    policies = {
         find_policy(policy).name: policy
-        for policy in (*(REFERENCES if references is None else references), *candidates)
+        for policy in (REFERENCES if references is None else references)
     }
-    named = compatible_policies(list(given), [case])
-    shown = [given[name] for name in named]
-    rows = evaluate([*agents, *shown], [case], watch=watch)
-    scored = []
+    compatible = [policies[name] for name in compatible_policies(list(policies), [case])]
+    names = CANDIDATES if references is None else ()
+    competitors, candidates = lineup(agents, compatible, names, [case])
+    rows = evaluate(competitors, [case], watch=watch)
     for row in rows:
-        if row.ok:
-            scored.append(row)
-        elif row.kind == "policy" and failed is not None:
-            failed(find_policy(given.get(row.policy, row.policy)), PolicyError(row.failure))
-        else:
+        if not row.ok:
             raise PolicyError(row.failure)
-    return without_candidates(scored, candidates)
+    return without_candidates(rows, candidates)
+
+
+def lineup(
+    agents: Sequence[AgentCompetitor],
+    policies: Sequence[Named],
+    candidates: Sequence[str],
+    cases: Sequence[Episodes],
+) -> tuple[list[Competitor], tuple[str, ...]]:
+    """Return who plays on episodes, and which candidates are among them.
+
+    Args:
+        agents: What is compared. Random actions play beside them, see `random_beside`.
+        policies: What agents are compared with; of two with one name, the second plays.
+        candidates: Names of policies among which only the best that starves no job is shown, see
+            `without_candidates`. Those that do not plan for requested start times are left out
+            where jobs have some.
+        cases: The episodes.
+
+    Raises:
+        BfenvError: If there is no such policy.
+    """
+    compatible = tuple(compatible_policies(candidates, cases))
+    competitors = map(find_competitor, (*policies, *compatible))
+    by_name = {competitor.name: competitor for competitor in competitors}
+    random = random_beside(agents) if agents else []
+    return [*agents, *random, *by_name.values()], compatible
 
 
 def agents_of(

@@ -45,7 +45,7 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
             competitor.opened.check_unseen(trace, *bounds)
         seeds, options = zip(*case.resets, strict=True)
         totals = competitor.play_episodes(case.workload, case.env_settings, seeds, options, watch)
-        episodes = [case.waits_of(k, times.start) for k, times in enumerate(totals.times)]
+        episodes = [case.waits_of(k, start) for k, start in enumerate(totals.starts)]
         row = _scored(row, episodes, case.reference_waits)
         notes = {
             "decisions": totals.decisions,

@@ -6,33 +6,41 @@ Nothing of a stranger is imported here. What only its code can say, its player s
 import hashlib
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import bfenv.leaderboard.strangers as st
-from bfenv.agents.agent_names import ELSEWHERE, SHIPPED, is_stochastic, read_agent, training_of
-from bfenv.agents.card import SUFFIX, card_path, is_network
+from bfenv.agents.agent_names import ELSEWHERE, is_stochastic, read_agent, training_of
+from bfenv.agents.card import CARDS, SHIPPED, SUFFIX, card_path, is_network
 from bfenv.baselines import registry
 from bfenv.core.distributions import load_offer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import read_file
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Scheduler
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
-from bfenv.leaderboard.own_names import check_name, find_own
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
+from bfenv.leaderboard.own_names import check_name
 from bfenv.leaderboard.referee import Entrant, find_referee
 
 
 def card_of(policy: Scheduler) -> str | None:
     """Return the name or path of the card that a policy was loaded from; None of other policies."""
-    return _card_named(policy.name) or None if policy.name.startswith(f"{st.CARDS}:") else None
+    return _card_named(policy.name) if policy.name.startswith(SHIPPED) else None
 
 
-def _card_named(name: str) -> str:
-    """Return the name or path of the card that a policy's name asks for; "" of other policies."""
+def _card_named(name: str) -> str | None:
+    """Return the name or path of the card that a policy's name asks for; None of other policies."""
+    agent = _agent_named(name)
+    return agent if agent and agent not in ELSEWHERE else None
+
+
+def _agent_named(name: str) -> str | None:
+    """Return which agent "agent:NAME" or "agent(name=NAME)" asks for; None of other policies."""
     base, options = parse_name(name, PolicyError)
-    prefix, _, card = base.partition(":")
-    card = card or str(read_value(options.get("name", "''")))
-    return card if prefix == st.CARDS and card not in ELSEWHERE else ""
+    prefix, _, agent = base.partition(":")
+    if prefix != CARDS:
+        return None
+    return agent or str(read_value(options.get("name", "''")))
 
 
 def network_of(name: str) -> str | None:
@@ -41,7 +49,7 @@ def network_of(name: str) -> str | None:
     Raises BfenvError if the name or the card cannot be read.
     """
     card = _card_named(name)
-    if not card or not is_network(card):
+    if card is None or not is_network(card):
         return None
     return card if card.endswith(SUFFIX) else f"{SHIPPED}{card}"
 
@@ -51,10 +59,10 @@ def distribution_of(name: str) -> str:
 
     Raises BfenvError if the name cannot be read.
     """
-    base, options = parse_name(name, PolicyError)
-    prefix, _, agent = base.partition(":")
-    if prefix == st.CARDS:
-        return ELSEWHERE.get(agent or str(read_value(options.get("name", "''"))), "")
+    agent = _agent_named(name)
+    if agent is not None:
+        return ELSEWHERE.get(agent, "")
+    prefix = parse_name(name, PolicyError).base.partition(":")[0]
     return registry.ELSEWHERE.get(prefix, "")
 
 
@@ -77,14 +85,14 @@ def code_files(kind: str, name: str) -> list[Path]:
     if kind == "agent" and read_agent(name).is_card:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
-    base, options = parse_name(name, PolicyError)
-    prefix, _, agent = base.partition(":")
-    if kind == "policy" and prefix == st.CARDS and agent in ELSEWHERE:
+    agent = _agent_named(name) if kind == "policy" else None
+    if agent in ELSEWHERE:
         subject = f"the agent {agent}"
         files_of = load_offer("bfenv.agents", f"{agent}.files", ELSEWHERE[agent], subject)
-        return list(files_of(str(read_value(options.get("path", "")))))
-    if kind == "policy" and (card := _card_named(name)):
-        return [Path(card)] if card.endswith(SUFFIX) else []
+        path = parse_name(name, PolicyError).options.get("path", "")
+        return list(files_of(str(read_value(path))))
+    if agent:
+        return [Path(agent)] if agent.endswith(SUFFIX) else []
     if (st.is_strange_agent if kind == "agent" else st.is_strange_policy)(name):
         source = st.source_of(name)
         return [source] if source else []
@@ -104,7 +112,7 @@ def code_hash(kind: str, name: str) -> str | None:
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None
 
 
-def find_entrant(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Entrant:
+def find_entrant(kind: str, name: str, limits: PlayerLimits = DEFAULT_LIMITS) -> Entrant:
     """Return what is known of an entrant; if it needs a player, that is started once.
 
     If the player fails, no error is raised here: the entrant has it, and its rows will fail.
@@ -162,22 +170,15 @@ def check_identity(kind: str, name: str, code: str | None) -> None:
     """Check that an entrant of this name and code hash is one of bfenv's own, or unlike them.
 
     Raises BfenvError as `check_name` does, if bfenv has no such entrant, or if one of its own
-    has another name or other code.
+    has another name.
     """
-    check_name(kind, name)
-    if find_own(name) is not None and code is not None:
-        raise BfenvError(f"{name} is bfenv's own, and has no other code")
-    if is_strange(kind, name) or (code is not None and _is_file(name)):
+    check_name(kind, name, code)
+    if is_strange(kind, name):
         return
-    try:
-        if code is None and _own(kind, name, None).name == name:
-            return
-    except UnknownNameError:
-        pass
+    if code is None:
+        with suppress(UnknownNameError):
+            if _own(kind, name, None).name == name:
+                return
+    elif parse_name(name, PolicyError).base.endswith(SUFFIX) or _agent_named(name) is not None:
+        return  # a card or a network in a file, or published weights
     raise BfenvError(f"bfenv has no {kind} {name}")
-
-
-def _is_file(name: str) -> bool:
-    """Whether a name is that of a card or a network in a file, or of published weights."""
-    base, _ = parse_name(name, PolicyError)
-    return base.endswith(SUFFIX) or base.partition(":")[0] == st.CARDS

@@ -10,14 +10,13 @@ The result is one line: NONE_FOUND, NOT_CHECKED with the reason, or what the dec
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent, open_agent, read_agent
+from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
+from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.card import acting_settings
-from bfenv.agents.player import Played, play
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import EnvSettings
 from bfenv.testing.probes import find_foresight, first_difference
 
 JOBS = 60  # the first of the trace
@@ -29,38 +28,26 @@ NOT_CHECKED = "not checked: "  # and the reason
 def foresight_of_agent(name: str, trace: Trace, seed: int) -> str:
     """Return what one of bfenv's own agents foresees on the first jobs of a trace."""
     with reason_why_not() as findings:
-        opened = open_agent(name)
-
-        def play_episode(env: BackfillEnv, settings: EnvSettings) -> Played:
-            agent, choice = opened.make(env, seed), read_agent(name).deterministic
-            return play(env, agent, seed, deterministic=choice, strict=True)
-
-        findings.append(foresight_in_episodes(name, trace, seed, opened, play_episode))
+        choice = read_agent(name).deterministic
+        competitor = AgentCompetitor(open_agent(name), name, choice)
+        findings.append(foresight_in_episodes(competitor, trace, seed))
     return findings[0]
 
 
-def foresight_in_episodes(
-    name: str,
-    trace: Trace,
-    seed: int,
-    opened: OpenAgent,
-    play_episode: Callable[[BackfillEnv, EnvSettings], Played],
-) -> str:
+def foresight_in_episodes(competitor: AgentCompetitor, trace: Trace, seed: int) -> str:
     """Return what an agent foresees on the first jobs of a trace.
 
-    * `name`, `opened`: the agent.
+    * `competitor`: the agent.
     * `trace`, `seed`: of its row.
-    * `play_episode`: lets it play an episode of an environment that was made with these settings.
     """
-    settings = opened.settings_with(WHOLE_TRACE)
+    settings = competitor.opened.settings_with(WHOLE_TRACE)
     # Other traces must have the columns that this one has.
     acting = acting_settings(BackfillEnv(trace, **settings).batch)
     settings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
 
     def schedule_of(variant: Trace) -> Schedule:
-        return play_episode(BackfillEnv(variant, **settings), settings).times.schedule(
-            variant, name, seed
-        )
+        episode = competitor.play_episode(BackfillEnv(variant, **settings), settings, seed)
+        return episode.schedule(variant, competitor.name, seed)
 
     return look_for_foresight(trace, schedule_of)
 

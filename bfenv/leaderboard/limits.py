@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from bfenv.core.arguments import check_choice
+from bfenv.leaderboard.defaults import DECISION, MEMORY
 
 MIB = 2**20
 NO_SANDBOX = "none"
@@ -20,8 +21,8 @@ class PlayerLimits:
 
     greeting: float = 60.0  # seconds until it greets
     startup: float = 120.0  # seconds for `begin`, and for the first pass, which may compile
-    decision: float = 10.0  # seconds for any other pass
-    memory: int = 4096 * MIB  # bytes of address space, of each of its processes
+    decision: float = DECISION  # seconds for any other pass
+    memory: int = MEMORY * MIB  # bytes of address space, of each of its processes
     processes: int = 512  # and threads, which it may add to those that run; root is not limited
     open_files: int = 256  # of each of its processes
     reply: int = 16 * MIB  # bytes of a reply
@@ -39,7 +40,7 @@ class PlayerLimits:
         return replace(self, hidden=self.hidden + tuple(map(os.path.abspath, paths)))
 
 
-DEFAULT = PlayerLimits()
+DEFAULT_LIMITS = PlayerLimits()
 
 
 def hide_memory() -> None:

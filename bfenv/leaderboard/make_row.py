@@ -22,20 +22,15 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
+from bfenv.core.versions import sources_hash, versions
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.evaluation.cases import Case
 from bfenv.evaluation.evaluator import evaluate
 from bfenv.evaluation.row import Row, new_row
 from bfenv.leaderboard.entrants import card_of, distribution_of, player_command
 from bfenv.leaderboard.foresight import NONE_FOUND, NOT_CHECKED, foresight_of_agent
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits, hide_memory
-from bfenv.leaderboard.provenance import (
-    commit,
-    distribution_versions,
-    model_versions,
-    sources_hash,
-    versions,
-)
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits, hide_memory
+from bfenv.leaderboard.provenance import commit, distribution_versions, model_versions
 from bfenv.leaderboard.referee import find_referee
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.suite import load_frozen
@@ -65,7 +60,7 @@ class MadeRow(NamedTuple):
 
 
 def make_row(
-    task: Task, timeout: float, keep_schedule: bool, limits: PlayerLimits = DEFAULT
+    task: Task, timeout: float, keep_schedule: bool, limits: PlayerLimits = DEFAULT_LIMITS
 ) -> MadeRow:
     """Make the row of a task in a separate process, which is the referee.
 

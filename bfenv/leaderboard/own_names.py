@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bfenv.agents.agent_names import ALL as AGENTS
-from bfenv.agents.agent_names import SHIPPED
-from bfenv.agents.card import NETWORK, shipped_names
+from bfenv.agents.card import NETWORK, SHIPPED, shipped_names
 from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import ALL as POLICIES
 from bfenv.baselines.registry import ELSEWHERE, FAMILIES
@@ -59,11 +58,13 @@ def reading(name: str) -> str:
     return text
 
 
-def check_name(kind: str, name: str) -> None:
+def check_name(kind: str, name: str, code: str | None = None) -> None:
     """Check that the name of a competitor cannot be taken for another one's.
 
+    `code` is the hash of its code, None if it has none but bfenv's.
+
     Raises BfenvError if it has characters beyond printable ASCII, which may look like others, reads
-    like the name of one of bfenv's own, or is that of one of another kind.
+    like the name of one of bfenv's own, or is that of one of another kind or with other code.
     """
     if not (name.isascii() and name.isprintable()):
         raise BfenvError(
@@ -84,6 +85,8 @@ def check_name(kind: str, name: str) -> None:
             f"{name} is given as {with_article(kind)}, but is the name of bfenv's own "
             f"{namesake.kinds[0]}"
         )
+    if code is not None:
+        raise BfenvError(f"{name} is bfenv's own, and has no other code")
 
 
 def find_own(name: str) -> OwnName | None:

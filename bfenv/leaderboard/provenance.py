@@ -1,4 +1,4 @@
-"""What numbers depend on: versions of the programs, hash and commit of the sources, machine."""
+"""What numbers depend on: versions of distributions and models, commit of the sources, machine."""
 
 import os
 import platform
@@ -12,15 +12,6 @@ from pathlib import Path
 from bfenv.core.distributions import PACKAGES, is_installed
 from bfenv.core.versions import sources_hash, versions
 
-__all__ = [
-    "commit",
-    "distribution_versions",
-    "is_made_here",
-    "machine",
-    "model_versions",
-    "sources_hash",
-    "versions",
-]
 DECIDING_EXTRAS = ("site", "lab")  # distributions with policies
 ATTEMPTS = 10  # at a command that is killed
 

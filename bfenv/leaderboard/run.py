@@ -17,7 +17,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.make_row import make_row, warm_environment, warm_seconds
 from bfenv.leaderboard.referee import find_referee
 from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
@@ -51,7 +51,7 @@ def run_suite(
     keep_schedules: bool = False,
     retry: bool = False,
     players: Sequence[str] = (),
-    limits: PlayerLimits = DEFAULT,
+    limits: PlayerLimits = DEFAULT_LIMITS,
     shard: tuple[int, int] = (1, 1),
     argv: Sequence[str] = (),
     waiting: Callable[[str], None] = lambda text: None,
@@ -91,8 +91,7 @@ def run_suite(
         1 easy
     """
     check_workers(jobs, backend, scheduler)
-    check_number("timeout", timeout, positive=True)
-    check_number("timeout", timeout, most=LONGEST_TIMEOUT)
+    check_number("timeout", timeout, most=LONGEST_TIMEOUT, positive=True)
     for name in agents:
         if read_agent(name).is_saved and not trust:
             raise BfenvError(
@@ -129,11 +128,12 @@ def run_suite(
                 workloads=[(task.trace.source, {}) for task in tasks],
             )
         ) as results:
-            for i, made in results:
+            for i, result in results:
                 date = datetime.now(UTC).isoformat(timespec="seconds")
-                write_row(folder, made.row, made.timing | workers | {"date": date}, made.arrays)
-                outcome.new_rows.append(made.row)
-                done(made.row, _cost(tasks[i], costs))
+                timing = result.timing | workers | {"date": date}
+                write_row(folder, result.row, timing, result.arrays)
+                outcome.new_rows.append(result.row)
+                done(result.row, _cost(tasks[i], costs))
     finally:
         close_worker()
     if any(task.command for task in plan):  # without a sandbox, players can write to the folder

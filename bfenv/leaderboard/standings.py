@@ -6,7 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
+from bfenv.analysis.intervals import (
+    bootstrap,
+    interquartile_mean,
+    mean,
+    probability_of_improvement,
+    ranks,
+)
 from bfenv.core.errors import UnknownNameError
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS
 from bfenv.core.schedule import penalized
@@ -75,6 +81,11 @@ class LogRatios(NamedTuple):
         return bool(logs.size and np.isfinite(logs).all()) and policy not in self.incomplete
 
 
+def sign_of(metric: str) -> float:
+    """Return what a metric must be multiplied by, so that less of it is better."""
+    return -1.0 if metric in GAINS else 1.0
+
+
 def find_measure(by: str, rows: Iterable[Row]) -> str:
     """Return what ranks by a name, which is one of MEASURES or a metric of the rows.
 
@@ -116,7 +127,7 @@ def rank_policies(rows: Iterable[Row], by: str = "penalized") -> list[Standing]:
     for is_clairvoyant in (False, True):  # on workloads with runtimes for estimates, all are
         alike = [row for row in rows if (division(row) == CLAIRVOYANT) == is_clairvoyant]
         lines += _rank_alike(alike, measure)
-    sign = -1.0 if measure in GAINS else 1.0
+    sign = sign_of(measure)
     return sorted(lines, key=lambda line: _order(line, sign))
 
 
@@ -132,7 +143,6 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
         for metric in dict.fromkeys([measure, *MEASURES.values()])
     }
     scores = logs[measure]
-    sign = -1.0 if measure in GAINS else 1.0
     reference = rows_by_run(ok)
     lines = []
     for section in DIVISIONS:
@@ -144,7 +154,7 @@ def _rank_alike(rows: Sequence[Row], measure: str) -> list[Standing]:
         ]
         rank_of: dict[str, int] = {}
         if whole:
-            values = sign * np.stack([scores.by_policy[name] for name in whole])
+            values = sign_of(measure) * np.stack([scores.by_policy[name] for name in whole])
             numbers = ranks(values, **scores.options()).tolist()
             rank_of = dict(zip(whole, numbers, strict=True))
         lines += [
@@ -202,18 +212,18 @@ def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatio
 def log_ratio(row: Row, usual: Row, metric: str) -> float:
     """Return the logarithm of a metric, or of PENALIZED, over the reference's; NaN if unknown."""
     if metric == PENALIZED:
-        longest, usual_longest = (known(run, "max_wait") for run in (row, usual))
+        longest, usual_longest = (value_of(run, "max_wait") for run in (row, usual))
         if math.isnan(longest) or math.isnan(usual_longest):
             return math.nan
         cost = math.log(penalized(1.0, longest, usual_longest))
         return log_ratio(row, usual, "mean_bounded_slowdown") + cost
-    value, usual_value = known(row, metric), known(usual, metric)
+    value, usual_value = value_of(row, metric), value_of(usual, metric)
     if value == usual_value:  # two zeros are equal, too
         return 0.0
     return math.log(value) - math.log(usual_value) if value > 0 and usual_value > 0 else math.nan
 
 
-def known(row: Row, metric: str) -> float:
+def value_of(row: Row, metric: str) -> float:
     """Return a metric of a row; NaN if it has none or one below 0."""
     value = row.metrics.get(metric)
     return math.nan if value is None or value < 0 else float(value)
@@ -258,7 +268,10 @@ def _standing(
 
     score, low, high = _interval(ratios[measure], name)
     wait_ratio, wait_low, wait_high = _interval(ratios["mean_wait"], name)
-    quartiles = float(interquartile_mean(ratios_of(logs))) if logs.size else np.nan
+    quartiles, improvement = np.nan, None
+    if logs.size:
+        quartiles = float(interquartile_mean(ratios_of(logs)))
+        improvement = probability_of_improvement(logs, np.zeros_like(logs), paired=True)
     return Standing(
         policy=name,
         division=place,
@@ -272,7 +285,7 @@ def _standing(
         wait_low=wait_low,
         wait_high=wait_high,
         interquartile_ratio=_finite(quartiles),
-        improvement=float(np.mean((logs < 0) + 0.5 * (logs == 0))) if logs.size else None,
+        improvement=improvement,
         mean_bounded_slowdown=over("mean_bounded_slowdown", np.mean),
         mean_wait=over("mean_wait", np.mean),
         p95_wait=over("p95_wait", np.mean),

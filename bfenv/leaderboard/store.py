@@ -20,7 +20,7 @@ from bfenv.core.cache_folder import cache_root, write_to_cache
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import read_file, remove_leftovers, write_atomically
 from bfenv.evaluation.row import Row, encode_json
-from bfenv.leaderboard.own_names import check_name, find_own
+from bfenv.leaderboard.own_names import check_name
 from bfenv.leaderboard.suite import Suite
 from bfenv.workloads.load import path_in
 
@@ -113,9 +113,7 @@ def _read(path: Path) -> bytes:
 def _check_name(row: Row, path: Path) -> None:
     """Raise BfenvError if a row imitates one of bfenv's own competitors, by name or by code."""
     try:
-        check_name(row.kind, row.policy)
-        if row.code is not None and find_own(row.policy) is not None:
-            raise BfenvError(f"{row.policy} is bfenv's own, and has no other code")
+        check_name(row.kind, row.policy, row.code)
     except BfenvError as error:
         raise BfenvError(f"{path}: {error}") from error
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
+from bfenv.agents.card import CARDS
 from bfenv.core.distributions import is_own, offers
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, split_object_name
-
-CARDS = "agent"  # the policies whose names are in cards
 
 
 def installed_policies() -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from bfenv.core.errors import UnknownNameError, WorkloadError
 if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
 
-OWN = "own-"  # begins the name of a suite that `suite_of` made
+OWN_PREFIX = "own-"  # begins the name of a suite that `suite_of` made
 
 
 class FrozenTrace(NamedTuple):
@@ -106,7 +106,9 @@ def suite_of(workloads: Sequence[str]) -> Suite:
     hashes = " ".join(entry.traces[0].hash for entry in entries.values())
     digest = hashlib.sha256(hashes.encode()).hexdigest()[:12]
     summary = f"your own: {', '.join(entries)}"
-    return Suite(f"{OWN}{digest}-v1", summary, tuple(entries.values()), seeds=3, unseen=False)
+    return Suite(
+        f"{OWN_PREFIX}{digest}-v1", summary, tuple(entries.values()), seeds=3, unseen=False
+    )
 
 
 def content_hash(trace: "Trace") -> str:
@@ -191,12 +193,12 @@ RLSCHEDULER = (  # no job of the generated traces outlives its estimate
     ("hpc2n", "HPC2N-2002-2.2-cln", ("extend", "kill")),
     ("lublin-2", "lublin_256_new2", ("extend",)),
 )
-DEFAULT = "synthetic-v1"
+DEFAULT_SUITE = "synthetic-v1"
 SUITES = {
     suite.name: suite
     for suite in (
         Suite(
-            DEFAULT,
+            DEFAULT_SUITE,
             "the embedded model, machines of 128 and 256 processors, loads 0.7, 0.8 and 0.9",
             tuple(
                 _model(procs, 10_000, load, SEEDS)

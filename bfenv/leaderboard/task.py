@@ -8,9 +8,9 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
 from bfenv.leaderboard.entrants import find_entrant, network_of
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.own_names import with_article
-from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
+from bfenv.leaderboard.suite import OWN_PREFIX, FrozenTrace, Suite
 
 
 class Task(NamedTuple):
@@ -37,7 +37,7 @@ class Task(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether it is on a workload of the user's own, not on a suite with a name."""
-        return self.suite.startswith(OWN)
+        return self.suite.startswith(OWN_PREFIX)
 
 
 def plan_rows(
@@ -46,7 +46,7 @@ def plan_rows(
     agents: Sequence[str],
     seeds: int | None = None,
     players: Sequence[str] = (),
-    limits: PlayerLimits = DEFAULT,
+    limits: PlayerLimits = DEFAULT_LIMITS,
     waiting: Callable[[str], None] = lambda text: None,
 ) -> list[Task]:
     """Return a task for each row of these entrants on a suite, in the same order everywhere.

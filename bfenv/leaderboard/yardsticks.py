@@ -12,7 +12,7 @@ import numpy as np
 from bfenv.core.policy import DIVISIONS
 from bfenv.evaluation.row import Row
 from bfenv.evaluation.summary import REFERENCE
-from bfenv.leaderboard.standings import GAINS, PENALIZED, division, log_ratios
+from bfenv.leaderboard.standings import PENALIZED, division, log_ratios, sign_of
 
 
 class Yardstick(NamedTuple):
@@ -86,11 +86,13 @@ def places_by_metric(rows: Iterable[Row]) -> list[Places]:
         peers = sorted({row.policy for row in ok if division(row) == section})
         for name in peers:
             places: list[int | None] = []
-            for of in scores.values():
+            for score_of in scores.values():
+                score = score_of[name]
                 better = (
-                    of[peer] < of[name] and not np.isclose(of[peer], of[name]) for peer in peers
+                    score_of[peer] < score and not np.isclose(score_of[peer], score)
+                    for peer in peers
                 )
-                places.append(None if np.isnan(of[name]) else 1 + sum(better))
+                places.append(None if np.isnan(score) else 1 + sum(better))
             lines.append(Places(name, section, tuple(places)))
     return lines
 
@@ -99,7 +101,7 @@ def _scores(ok: Sequence[Row], names: Sequence[str], yardstick: Yardstick) -> di
     """The mean log ratio of each policy to the reference, less is better; NaN if unknown."""
     logs = log_ratios(ok, names, yardstick.metric).by_policy
     is_known = np.isfinite(logs[REFERENCE])
-    sign = -1.0 if yardstick.metric in GAINS else 1.0
+    sign = sign_of(yardstick.metric)
     return {
         name: sign * float(logs[name][is_known].mean()) if is_known.any() else float("nan")
         for name in names

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +135,14 @@ def test_wrong_card(tmp_path: Path, change: dict[str, object], message: str) -> 
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(PolicyError, match=message):
         find_policy(f"agent:{path}")
+
+
+def test_name_in_error(tmp_path: Path) -> None:
+    """The error names the card, whichever of its fields is damaged."""
+    path = tmp_path / "mine.json"
+    write_card(path, replace(CARD, division="open"))
+    with pytest.raises(PolicyError, match=re.escape(f"{path}: its card is damaged: division")):
+        read_card(path)
 
 
 @pytest.mark.parametrize(

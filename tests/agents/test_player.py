@@ -27,7 +27,7 @@ def test_starts():
     """The start times are those of the schedule, and every decision is timed."""
     env = BackfillEnv(TRACE, **WHOLE)
     played = play(env, PolicyAgent("easy", env), 0)
-    assert np.array_equal(played.times.start, bfenv.simulate(TRACE, "easy").start)
+    assert np.array_equal(played.start, bfenv.simulate(TRACE, "easy").start)
     assert len(played.seconds) >= len(TRACE) and played.seconds.min() > 0
 
 

@@ -189,26 +189,6 @@ def test_bad_scores(scores):
         intervals.bootstrap(scores, intervals.mean, seed=0)
 
 
-def test_geometric_mean():
-    """The geometric mean has a closed form, and is inverted with the ratios."""
-    x, y = np.array([[2.0, 8.0], [4.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0]])
-    found = intervals.geometric_mean_ratio(x, y, seed=0)
-    assert found.value == pytest.approx(64 ** (1 / 4))
-    back = intervals.geometric_mean_ratio(y, x, seed=0)
-    assert (back.value, back.low, back.high) == pytest.approx(
-        (1 / found.value, 1 / found.high, 1 / found.low)
-    )
-    constant = intervals.geometric_mean_ratio(3 * x, x, seed=0)
-    assert constant[:3] == pytest.approx((3.0, 3.0, 3.0))  # pairs are resampled as pairs
-
-
-@pytest.mark.parametrize("y", [[[1.0, 0.0]], [[1.0, -1.0]], [[1.0, math.nan]], [[1.0]]])
-def test_bad_ratios(y):
-    """Ratios need positive scores in pairs."""
-    with pytest.raises(BfenvError, match="positive"):
-        intervals.geometric_mean_ratio([[1.0, 2.0]], y, seed=0)
-
-
 def test_improvement():
     """The probability of improvement is Mann and Whitney's."""
     random = np.random.default_rng(6)

@@ -9,9 +9,10 @@ import pytest
 import bfenv
 from bfenv.agents.card import Card, write_card
 from bfenv.agents.seen_jobs import searched_spans
+from bfenv.core.versions import sources_hash, versions
 from bfenv.evaluation.row import Curves, Versus
 from bfenv.leaderboard.make_row import make_row, warm_seconds
-from bfenv.leaderboard.provenance import commit, is_made_here, sources_hash, versions
+from bfenv.leaderboard.provenance import commit, is_made_here
 from bfenv.leaderboard.suite import content_hash
 from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker

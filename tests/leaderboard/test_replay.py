@@ -11,7 +11,8 @@ import pytest
 
 import bfenv
 from bfenv.core.errors import BfenvError, WorkloadError
-from bfenv.leaderboard.provenance import ATTEMPTS, commit, machine, sources_hash, versions
+from bfenv.core.versions import sources_hash, versions
+from bfenv.leaderboard.provenance import ATTEMPTS, commit, machine
 from bfenv.leaderboard.replay import schedule_arrays, schedule_of, trace_of
 from bfenv.leaderboard.store import read_leaderboard, schedule_file
 from tests.conftest import ROOT
@@ -118,7 +119,7 @@ def test_sources(tmp_path, monkeypatch):
     for name in ("bfenv", "baselines", "agents"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(tmp_path)
-    program = "from bfenv.leaderboard.provenance import sources_hash; print(sources_hash())"
+    program = "from bfenv.core.versions import sources_hash; print(sources_hash())"
 
     def hash_there():
         output = run_python(program, tmp_path, tmp_path / "cache").stdout

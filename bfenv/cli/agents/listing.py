@@ -45,11 +45,11 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
         )
         for row in rows
     ]
-    show.table(columns, lines, format, numbers=4, whole_names=True)
+    show.table(columns, lines, format, numbers=4, whole_names=1)
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
-    from bfenv.agents.card import geometric_means, read_card
+    from bfenv.agents.card import SHIPPED, geometric_means, read_card
 
     card = read_card(name)
     # A network's card may also have scores of other kinds, as on the traces that chose it.
@@ -57,7 +57,7 @@ def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
     tests = geometric_means([score for score in scores if score["split"] == "test"])
     unseen = geometric_means([score for score in scores if score["split"] != "test"])
     return {
-        "agent": f"agent:{name}",
+        "agent": f"{SHIPPED}{name}",
         "kind": kind,
         "division": division,
         "what": what,
@@ -86,9 +86,9 @@ def show_agent(
       bfenv agents show formula --format json
       bfenv agents show network
     """
-    from bfenv.agents.card import read_card
+    from bfenv.agents.card import SHIPPED, read_card
 
-    card = read_card(name.removeprefix("agent:"))
+    card = read_card(name.removeprefix(SHIPPED))
     if format in (Format.json, Format.csv):
         spans = [
             span._asdict() | {"blocks": None if span.blocks is None else len(span.blocks)}

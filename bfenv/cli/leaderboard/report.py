@@ -64,8 +64,8 @@ def report(
         raise BfenvError("--log needs --html: it is for the Gantt chart of the page")
     if html is not None and markdown is not None and html.resolve() == markdown.resolve():
         raise BfenvError(f"--html and --markdown name the same file, {html}")
-    for given, name in ((metrics, "--metrics"), (metric, "--metric")):
-        if given and format in show.DATA:
+    for value, name in ((metrics, "--metrics"), (metric, "--metric")):
+        if value and format in show.DATA:
             raise BfenvError(f"{name} needs --format table, markdown or latex")
     leaderboard = read_leaderboard(folder)
     if find_measure(by, leaderboard.rows) != PENALIZED and html is not None:

@@ -14,8 +14,8 @@ from bfenv.analysis.formatting import compound_duration, duration
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
-from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.suite import DEFAULT, SUITES, find_suite, suite_of
+from bfenv.leaderboard.defaults import DECISION, MEMORY, TIMEOUT
+from bfenv.leaderboard.suite import DEFAULT_SUITE, SUITES, find_suite, suite_of
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.run import SuiteRun
@@ -28,7 +28,7 @@ def run(
         ..., "FOLDER", "Folder of the rows, created if necessary.", "--out", "-o"
     ),
     suite: str | None = options.option(
-        None, "SUITE", f"See the list above.  [default: {DEFAULT}]", "--suite", "-s"
+        None, "SUITE", f"See the list above.  [default: {DEFAULT_SUITE}]", "--suite", "-s"
     ),
     workload: list[str] | None = options.option(
         None, "WORKLOAD", "Your workload instead; repeat for several.", "--workload", "-w"
@@ -59,12 +59,12 @@ def run(
     ),
     sandbox: options.SandboxOption = options.Sandbox.none,
     player_memory: int = options.option(
-        options.MEMORY, "MIB", "Address space of a player's process, in MiB.", min=16
+        MEMORY, "MIB", "Address space of a player's process, in MiB.", min=16
     ),
     decision: int = options.duration_option(
-        options.DECISION,
+        int(DECISION),
         "--decision",
-        "Time limit of a player's decision.  [default: 10s]",
+        f"Time limit of a player's decision.  [default: {compound_duration(DECISION)}]",
         least=1,
     ),
     player_reads: list[Path] | None = options.option(
@@ -132,9 +132,11 @@ def run(
         agents = [*agents, *_random_beside(agents)]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
-    given = {"policy": names, "agent": agents, "player": player or ()}
+    names_by_kind = {"policy": names, "agent": agents, "player": player or ()}
     has_players = any(
-        is_strange(kind, name) for kind, names_of_kind in given.items() for name in names_of_kind
+        is_strange(kind, name)
+        for kind, names_of_kind in names_by_kind.items()
+        for name in names_of_kind
     )
     limits = options.player_limits(sandbox, player_memory, decision, player_reads)
     with show.progress("rows") as progress:
@@ -160,7 +162,7 @@ def run(
             )
 
         outcome = run_suite(
-            suite_of(workload) if workload else find_suite(suite or DEFAULT),
+            suite_of(workload) if workload else find_suite(suite or DEFAULT_SUITE),
             names,
             agents,
             out=out,
@@ -184,14 +186,12 @@ def run(
     _tell(outcome, out)
 
 
-def _list_suites() -> str:
-    indent = 6 * " "
-    lines = (f"{suite.name}: {suite.summary}" for suite in SUITES.values())
-    wrapped = (textwrap.fill(line, 70, subsequent_indent=indent + "  ") for line in lines)
-    return f"\n{indent}".join(wrapped)
-
-
-run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
+_INDENT = 6 * " "  # of the list in the help
+_SUITES = f"\n{_INDENT}".join(
+    textwrap.fill(f"{suite.name}: {suite.summary}", 70, subsequent_indent=f"{_INDENT}  ")
+    for suite in SUITES.values()
+)
+run.__doc__ = run.__doc__ and run.__doc__.format(suites=_SUITES)
 
 
 def _random_beside(agents: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ def workloads(context: typer.Context, format: FormatOption = Format.table) -> No
         for row in rows
     ]
     columns = ("workload", "", "remarks", "procs", "jobs")
-    show.table(columns, lines, format, numbers=2, whole_names=True)  # names to type
+    show.table(columns, lines, format, numbers=2, whole_names=1)  # names to type
 
 
 def _rows() -> list[dict[str, Any]]:

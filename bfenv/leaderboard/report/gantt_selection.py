@@ -37,14 +37,14 @@ def select_gantt(leaderboard: Leaderboard, logs: Iterable[Path] = ()) -> GanttSe
         return GanttSelection("", [], 0, 0, "no run of this leaderboard came to an end")
     workload = leaderboard.rows[0].workload
     rows = {row.policy: row for row in leaderboard.rows[::-1] if row.workload == workload}
-    given = {*map(os.path.abspath, logs), *given_logs()}
+    readable = {*map(os.path.abspath, logs), *given_logs()}
     schedules: list[Schedule] = []
     absent = ""
     for name in dict.fromkeys([REFERENCE, *(line.policy for line in ranked(leaderboard))]):
         try:
             if name in rows and len(schedules) < 2:
                 path = path_in(rows[name].source)
-                if path is not None and path not in given:  # a row from elsewhere may name any
+                if path is not None and path not in readable:  # a row from elsewhere may name any
                     raise WorkloadError(
                         f"a row names the file {path}, which is opened only if you give it with "
                         "--log"

@@ -17,7 +17,7 @@ from bfenv.evaluation.summary import MARK, STARVES_RULE, divisions_meaning
 from bfenv.leaderboard.foresight import NOT_CHECKED
 from bfenv.leaderboard.standings import MEASURES, Standing, division, rank_policies
 from bfenv.leaderboard.store import Leaderboard
-from bfenv.leaderboard.suite import OWN
+from bfenv.leaderboard.suite import OWN_PREFIX
 
 WAITS = ("mean_wait", "p95_wait")  # for whose unit the table is readable
 SHARED_RANK = (
@@ -123,7 +123,7 @@ def title(leaderboard: Leaderboard) -> str:
     """Return the suite's name, or your own workloads', and how many policies and runs it has."""
     rows = leaderboard.all_rows
     policies, workloads = {row.policy for row in rows}, {row.workload for row in rows}
-    is_own = leaderboard.suite.startswith(OWN)  # a name for programs
+    is_own = leaderboard.suite.startswith(OWN_PREFIX)  # a name for programs
     name = ", ".join(sorted(workloads)) if is_own else leaderboard.suite
     return (
         f"{name}: {counted(len(policies), 'policy', 'policies')} on "

@@ -42,7 +42,7 @@ def sections_of(leaderboard: Leaderboard) -> list[Section]:
 
     Raises BfenvError if one cannot be imported.
     """
-    made = (
+    sections = (
         load_offer("bfenv.sections", name)(leaderboard) for name in sorted(offers("bfenv.sections"))
     )
-    return [section for section in made if section is not None]
+    return [section for section in sections if section is not None]

@@ -185,8 +185,8 @@ def _answer(words: list[str], case: Case, seconds: float) -> str:
                 finally:
                     process.kill()
         if process.returncode:
-            said = complaints.read_bytes().decode(errors="replace").strip().splitlines()[-1:]
-            reason = f": {one_line(said[0][:LONGEST])}" if said else ""
+            last_line = complaints.read_bytes().decode(errors="replace").strip().splitlines()[-1:]
+            reason = f": {one_line(last_line[0][:LONGEST])}" if last_line else ""
             raise ConformanceError(f"{case.name}: exit status {process.returncode}{reason}")
         output = paths["{output}"]
         try:

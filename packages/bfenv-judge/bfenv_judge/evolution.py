@@ -31,7 +31,7 @@ from bfenv.core.schedule import Schedule
 from bfenv.core.text import listed, one_line
 from bfenv.evaluation.summary import REFERENCE
 from bfenv.leaderboard.foresight import NONE_FOUND
-from bfenv.leaderboard.limits import DEFAULT, NO_SANDBOX
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, NO_SANDBOX
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import shaken
 from bfenv_judge.players.containment import bubblewrap
@@ -146,7 +146,7 @@ def score_program(
 def _score(
     path: Path, task: dict[str, Any], program: Path, stage: str
 ) -> tuple[dict[str, float], dict[str, str]]:
-    limits = replace(DEFAULT, sandbox=task["sandbox"]).hiding([path])
+    limits = replace(DEFAULT_LIMITS, sandbox=task["sandbox"]).hiding([path])
     folders = [str(program.parent), *sys.path]
     code = PROGRAM.format(path=folders, kind="policy", name="candidate:decide")
     command = [sys.executable, "-c", code, str(program)]

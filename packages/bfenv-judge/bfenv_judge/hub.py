@@ -6,8 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from bfenv.agents.agent_names import SHIPPED
-from bfenv.agents.card import MODEL, MODELS, NETWORK, SUFFIX, read_card
+from bfenv.agents.card import MODEL, MODELS, NETWORK, SHIPPED, SUFFIX, read_card
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.formatting import duration, ratio, slowdown

@@ -22,11 +22,11 @@ from bfenv.evaluation.evaluator import with_schedule
 from bfenv.evaluation.row import KINDS, Row
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.entrants import check_identity
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.store import CONTENTS, LARGEST, Leaderboard, read_leaderboard, schedule_file
-from bfenv.leaderboard.suite import OWN, Suite, find_suite, suite_of
+from bfenv.leaderboard.suite import OWN_PREFIX, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.sweep import run_tasks
 from bfenv.parallel.worker_process import close_worker
@@ -56,7 +56,7 @@ def verify(
     workloads: Sequence[str] = (),
     trust: bool = False,
     timeout: float = TIMEOUT,
-    limits: PlayerLimits = DEFAULT,
+    limits: PlayerLimits = DEFAULT_LIMITS,
     waiting: Callable[[str], None] = lambda text: None,
     begin: Callable[[int], None] = lambda rows: None,
     **workers: Any,
@@ -128,7 +128,7 @@ def verify(
         if row.key in drawn
     }
     tasks = [task for task in again.values() if isinstance(task, Task)]
-    made = run_tasks(
+    results = run_tasks(
         make_row,
         [(task, timeout, False, limits) for task in tasks],
         competitors=[task.policy for task in tasks if task.kind in ("policy", "agent")],
@@ -147,7 +147,7 @@ def verify(
             check = again.get(row.key, CheckResult("run again", UNCHECKED))
             if isinstance(check, Task):
                 waiting(row.policy)
-                check = _compare(row, next(made)[1].row)
+                check = _compare(row, next(results)[1].row)
             if row.key in drawn:
                 yield check
             if check.verdict == UNCHECKED and schedule.verdict != WRONG:
@@ -155,7 +155,7 @@ def verify(
                 reason = AS_KEPT if kept else "neither was its schedule kept nor was it run again"
                 yield CheckResult("results", UNVERIFIED, reason, row)
     finally:
-        made.close()
+        results.close()
         close_worker()
     yield _check_bounds(leaderboard, len(keys_with_trace) == len(rows))
 
@@ -175,7 +175,7 @@ def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
         described = json.loads(read_file(file, LARGEST, follow=False))
     except (OSError, BfenvError, ValueError, RecursionError) as error:
         raise BfenvError(f"{file}: cannot be read: {error}") from error
-    if not name.startswith(OWN):
+    if not name.startswith(OWN_PREFIX):
         if workloads:
             raise BfenvError(f"{name} has its own workloads: others do not belong to it")
         suite = find_suite(name)
@@ -267,8 +267,8 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
         return CheckResult("schedule", WRONG, str(error), row)
     if row.schedule_hash not in (None, schedule_hash(schedule)):
         return CheckResult("schedule", WRONG, "it is not the schedule of the row", row)
-    made = _with_schedule(row, schedule)
-    names = _differences(row, made)
+    computed = _with_schedule(row, schedule)
+    names = _differences(row, computed)
     if not names:
         return CheckResult("schedule", HOLDS, "", row)
     field, _, metric = names[0].partition(".")
@@ -276,7 +276,7 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
     if metric:
         value, claim = (
             "null" if (number := run.metrics.get(metric)) is None else f"{number:.6g}"
-            for run in (made, row)
+            for run in (computed, row)
         )
         reason = f"{metric} is {value}, the row says {claim}"
     return CheckResult("schedule", WRONG, reason, row)
@@ -287,12 +287,12 @@ def _with_schedule(row: Row, schedule: Schedule) -> Row:
 
     A policy may have declared trials, and then have made none.
     """
-    noted = {} if row.kind != "agent" else {name: row.metrics.get(name) for name in NOTES}
-    notes = {name: math.nan if value is None else value for name, value in noted.items()}
+    metrics = {} if row.kind != "agent" else {name: row.metrics.get(name) for name in NOTES}
+    notes = {name: math.nan if value is None else value for name, value in metrics.items()}
     trials = bool((schedule.trial_end >= 0).any()) or row.division == TRIALS
-    made = with_schedule(row, schedule, Case(row.source, is_frozen=True), notes=notes)
+    new_row = with_schedule(row, schedule, Case(row.source, is_frozen=True), notes=notes)
     return replace(
-        made,
+        new_row,
         division=division_of(trials, schedule.trace),
         schedule_hash=schedule_hash(schedule),
     )
@@ -322,22 +322,22 @@ def _plan_again(
     return task
 
 
-def _compare(row: Row, made: Row) -> CheckResult:
+def _compare(row: Row, new_row: Row) -> CheckResult:
     """Compare a row with one that was made again."""
     check = "run again"
-    names = _differences(row, made)
+    names = _differences(row, new_row)
     if not names:
         return CheckResult(check, HOLDS, "", row)
     reason = f"{names[0]} differs" + (f", and {len(names) - 1} more" if len(names) > 1 else "")
-    if row.versions != made.versions or row.commit != made.commit:
+    if row.versions != new_row.versions or row.commit != new_row.commit:
         reason += "; the row was made by another version"
     return CheckResult(check, WRONG, reason, row)
 
 
-def _differences(row: Row, made: Row) -> list[str]:
+def _differences(row: Row, new_row: Row) -> list[str]:
     """Name the fields and metrics in which two rows differ, but for what made them."""
-    made = replace(made, versions=row.versions, commit=row.commit, sandbox=row.sandbox)
-    first, second = _flat(row), _flat(made)
+    new_row = replace(new_row, versions=row.versions, commit=row.commit, sandbox=row.sandbox)
+    first, second = _flat(row), _flat(new_row)
     return [
         name
         for name in first | second

@@ -5,16 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.agents.agent_policy import find_agent_competitor
-from bfenv.agents.card import Card
-from bfenv.agents.network_agent import NetworkAgent
+from bfenv.agents.card import SHIPPED, Card
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import starves
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import PolicyError
 from bfenv.evaluation import Row, evaluate
 from bfenv.evaluation.cases import Case as TraceCase
-from bfenv.evaluation.evaluator import Named
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 from bfenv_lab.search.cases import Case
@@ -50,45 +47,7 @@ def score_card(
     """
     for workload in workloads:
         trace = load_workload(workload, split=split)
-        check_unseen(f"agent:{card.name}", card.seen_jobs, trace, source=workload)
-    return _score(card.policy, workloads, loads, split, shakes, done, workers)
-
-
-def score_network(
-    agent: NetworkAgent,
-    workloads: Sequence[str],
-    loads: Sequence[float | None] = (None, 0.9),
-    *,
-    split: str = "test",
-    shakes: int = SHAKES,
-    done: Callable[[dict[str, Any]], None] = lambda score: None,
-    **workers: Any,
-) -> list[dict[str, Any]]:
-    """Score a network on shaken copies of workloads, each from an empty machine.
-
-    * `agent`: the network.
-    * `workloads`, `loads`, `split`, `shakes`, `done`, `workers`: as of `score_card`.
-
-    Returns for each workload and load what `score_card` returns, and `outside_window`, the mean
-    share of decisions with jobs outside the window. Raises BfenvError if the network was trained on
-    some of the jobs, or a workload cannot be loaded.
-    """
-    for workload in workloads:
-        trace = load_workload(workload)
-        check_unseen(agent.card.name, agent.trained_on, trace, *split_range(trace, split))
-    competitor = find_agent_competitor(agent)
-    return _score(competitor, workloads, loads, split, shakes, done, workers)
-
-
-def _score(
-    competitor: Named,
-    workloads: Sequence[str],
-    loads: Sequence[float | None],
-    split: str,
-    shakes: int,
-    done: Callable[[dict[str, Any]], None],
-    workers: dict[str, Any],
-) -> list[dict[str, Any]]:
+        check_unseen(f"{SHIPPED}{card.name}", card.seen_jobs, trace, source=workload)
     scores = []
     for workload in workloads:
         trace = load_workload(workload)
@@ -97,14 +56,10 @@ def _score(
             copies = [
                 Case(workload, split, 0, end - begin, load, SHAKE, seed) for seed in range(shakes)
             ]
-            rows = evaluate([competitor], [TraceCase(case.trace()) for case in copies], **workers)
+            rows = evaluate([card.policy], [TraceCase(case.trace()) for case in copies], **workers)
             outcomes = [_outcome(case, row) for case, row in zip(copies, rows, strict=True)]
             score = {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
             score |= summary(outcomes)
-            if "outside_window" in rows[0].metrics:
-                score["outside_window"] = float(
-                    np.mean([row.metrics["outside_window"] for row in rows])
-                )
             scores.append(score)
             done(score)
     return scores

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 
-from bfenv.agents.player import Played
 from bfenv.core.competitor import Competitor
 from bfenv.core.jobs import Trace
 from bfenv.core.simulator import simulate
-from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import EnvSettings
 from bfenv.leaderboard.foresight import foresight_in_episodes, look_for_foresight, reason_why_not
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv_judge.players.player_process import PlayerKilledError, PlayerProcess
-from bfenv_judge.players.remote_agent import RemoteAgent, play_in
+from bfenv_judge.players.remote_agent import RemoteAgent
 from bfenv_judge.players.remote_policy import RemotePolicy, declared_flags, greet, policy_of
 
 
@@ -25,13 +22,19 @@ def foresight_of(competitor: Competitor, trace: Trace, seed: int) -> str:
     PlayerKilledError if the player is killed meanwhile, which need not be its fault.
     """
     if isinstance(competitor, RemoteAgent):
-        return _foresight_of_agent(competitor, trace, seed)
+        with reason_why_not(PlayerKilledError) as reasons:
+            reasons.append(foresight_in_episodes(competitor, trace, seed))
+        return reasons[0]
     assert isinstance(competitor, RemotePolicy)
     return foresight_of_program(competitor.name, competitor.command, trace, seed, competitor.limits)
 
 
 def foresight_of_program(
-    name: str, command: Sequence[str], trace: Trace, seed: int, limits: PlayerLimits = DEFAULT
+    name: str,
+    command: Sequence[str],
+    trace: Trace,
+    seed: int,
+    limits: PlayerLimits = DEFAULT_LIMITS,
 ) -> str:
     """Return what a policy in a player foresees; the player is started once for all runs.
 
@@ -44,13 +47,4 @@ def foresight_of_program(
     with reason_why_not(PlayerKilledError) as reasons, PlayerProcess(command, limits) as process:
         policy = policy_of(process, name, declared_flags(greet(process)))
         reasons.append(look_for_foresight(trace, lambda probe: simulate(probe, policy, seed)))
-    return reasons[0]
-
-
-def _foresight_of_agent(agent: RemoteAgent, trace: Trace, seed: int) -> str:
-    def play_episode(env: BackfillEnv, settings: EnvSettings) -> Played:
-        return play_in(agent.process, env, settings, seed)
-
-    with reason_why_not(PlayerKilledError) as reasons:
-        reasons.append(foresight_in_episodes(agent.name, trace, seed, agent.opened, play_episode))
     return reasons[0]

@@ -18,7 +18,7 @@ import numpy as np
 
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.text import one_line
-from bfenv.leaderboard.limits import DEFAULT, NO_SANDBOX, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, NO_SANDBOX, PlayerLimits
 from bfenv.parallel.worker_process import describe_status
 from bfenv_judge.players.containment import TEMPORARY, environment, sandboxed, system_limits
 from bfenv_judge.players.frames import INTEGER, Frame, new_frame, text_frame
@@ -51,7 +51,7 @@ class PlayerProcess:
     Raises BfenvError if there is no such program, or no such sandbox here.
     """
 
-    def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
+    def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
         self.uses_frames = False  # what it has declared
         self._guard: subprocess.Popen[bytes] | None = None

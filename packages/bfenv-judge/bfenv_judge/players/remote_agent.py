@@ -6,24 +6,19 @@ The environment is here; the agent is sent what it may see, and answers with act
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent
+from bfenv.agents.agent_names import OpenAgent
 from bfenv.agents.agent_policy import AgentCompetitor
 from bfenv.agents.card import ACTING
-from bfenv.agents.player import Played, check_legal, times_of
+from bfenv.agents.player import Played, check_legal, starts_of
 from bfenv.agents.seen_jobs import decode_span
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Trace
-from bfenv.core.policy import Watch
-from bfenv.core.schedule import Schedule
-from bfenv.core.simulator import share_started
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv_judge.players.player_process import PlayerError, PlayerProcess, shown
 from bfenv_judge.players.remote_env import encode_observation, encode_space
 from bfenv_judge.players.remote_policy import greet
@@ -48,22 +43,45 @@ class RemoteAgent(AgentCompetitor):
         super().__init__(opened)
         self.process = process
 
-    def play(self, trace: Trace, seed: int, watch: Watch) -> tuple[Schedule, Played]:
-        """Play the trace.
+    def play_episode(self, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
+        """Play one episode.
 
         Args:
-            trace, seed, watch: As of `Competitor.run`.
+            env, settings, seed: As of `AgentCompetitor.play_episode`.
 
         Raises:
             PolicyError: At the first illegal action, and if the player fails.
-            BfenvError: If the agent was trained on some of the jobs.
         """
-        self.opened.check_unseen(trace)
-        settings = self.opened.settings_with(WHOLE_TRACE)
-        env = BackfillEnv(trace, **settings)
-        watch(partial(share_started, env.cluster))
-        played = play_in(self.process, env, settings, seed)
-        return played.times.schedule(trace, self.name, seed), played
+        self.process.ask(
+            {
+                "message": "begin",
+                "seed": seed,
+                "window": env.window,
+                "actions": int(env.batch.action_space.n),
+                "observation_space": encode_space(env.observation_space),
+                "settings": {key: value for key, value in settings.items() if key in ACTING},
+            },
+            self.process.limits.startup,
+        )
+        seconds: list[float] = []
+        observation, info = env.reset(seed=seed)
+        result, longest = (observation, 0.0, False, False, info), self.process.limits.startup
+        while True:
+            terminated, truncated = result[2:4]
+            begin = time.perf_counter()
+            reply = self.process.ask(_observation_message(*result), longest)
+            if terminated or truncated:
+                break
+            seconds.append(time.perf_counter() - begin)
+            slot = reply.get("action")
+            if type(slot) is not int or abs(slot) >= 2**53:
+                raise PolicyError(f"its action is not an integer: {shown(slot)}")
+            now, longest = result[4]["now"], self.process.limits.decision
+            result = env.step(slot)
+            check_legal(result[4], slot, env.window, now)
+        replaced = reply.get("replaced_actions", 0)
+        replaced = replaced if type(replaced) is int and 0 <= replaced < 2**53 else 0
+        return Played(result[4], starts_of(env), np.array(seconds), replaced)
 
 
 def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
@@ -91,7 +109,7 @@ def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
 
 @contextmanager
 def remote_agent(
-    name: str, command: Sequence[str], limits: PlayerLimits = DEFAULT
+    name: str, command: Sequence[str], limits: PlayerLimits = DEFAULT_LIMITS
 ) -> Iterator[RemoteAgent]:
     """Start the player of an agent, and stop it in the end.
 
@@ -103,40 +121,6 @@ def remote_agent(
     """
     with PlayerProcess(command, limits) as process:
         yield RemoteAgent(process, read_greeting(name, greet(process)).opened)
-
-
-def play_in(process: PlayerProcess, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
-    """Play one episode with the agent of a player that has been greeted."""
-    process.ask(
-        {
-            "message": "begin",
-            "seed": seed,
-            "window": env.window,
-            "actions": int(env.batch.action_space.n),
-            "observation_space": encode_space(env.observation_space),
-            "settings": {key: value for key, value in settings.items() if key in ACTING},
-        },
-        process.limits.startup,
-    )
-    seconds: list[float] = []
-    observation, info = env.reset(seed=seed)
-    result, longest = (observation, 0.0, False, False, info), process.limits.startup
-    while True:
-        terminated, truncated = result[2:4]
-        begin = time.perf_counter()
-        reply = process.ask(_observation_message(*result), longest)
-        if terminated or truncated:
-            break
-        seconds.append(time.perf_counter() - begin)
-        slot = reply.get("action")
-        if type(slot) is not int or abs(slot) >= 2**53:
-            raise PolicyError(f"its action is not an integer: {shown(slot)}")
-        now, longest = result[4]["now"], process.limits.decision
-        result = env.step(slot)
-        check_legal(result[4], slot, env.window, now)
-    replaced = reply.get("replaced_actions", 0)
-    replaced = replaced if type(replaced) is int and 0 <= replaced < 2**53 else 0
-    return Played(result[4], times_of(env), np.array(seconds), replaced)
 
 
 def _observation_message(

@@ -17,7 +17,7 @@ from bfenv.core.competitor import PolicyCompetitor
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import Code
 from bfenv.core.policy import Policy
-from bfenv.leaderboard.limits import DEFAULT, PlayerLimits
+from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv_judge.players.frames import new_frame
 from bfenv_judge.players.player_process import PROTOCOL, PlayerError, PlayerProcess, shown
 
@@ -118,7 +118,9 @@ def greet(process: PlayerProcess) -> dict[str, Any]:
     return greeting
 
 
-def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT) -> Policy:
+def player_policy(
+    command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT_LIMITS
+) -> Policy:
     """Return a policy that is decided by a program; it is started once to greet it.
 
     * `command`: the program and its arguments.
@@ -149,7 +151,7 @@ def _flag(greeting: dict[str, Any], name: str) -> bool:
 
 
 def program_policy(
-    command: Sequence[str], name: str, flags: Flags, limits: PlayerLimits = DEFAULT
+    command: Sequence[str], name: str, flags: Flags, limits: PlayerLimits = DEFAULT_LIMITS
 ) -> Policy:
     """Return the policy of a program whose declared flags are known; each run starts it."""
     memory = _OpenSession(tuple(command), limits, flags.trials)

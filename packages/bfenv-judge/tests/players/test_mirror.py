@@ -12,7 +12,7 @@ import bfenv.core.cluster as c
 from bfenv.core.events import new_cluster
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import make_policy, new_memory
-from bfenv.leaderboard.limits import DEFAULT
+from bfenv.leaderboard.limits import DEFAULT_LIMITS
 from bfenv.testing.probes import probe_traces
 from bfenv_judge.players.mirror import Mirror
 from bfenv_judge.players.player_process import PlayerError
@@ -23,7 +23,7 @@ from judge_helpers.programs import QUICK, few_jobs
 class LocalPlayer:
     """A player in this process; its messages go through frames or JSON all the same."""
 
-    limits = DEFAULT
+    limits = DEFAULT_LIMITS
 
     def __init__(self, policy, frames):
         self.policy, self.uses_frames = policy, frames

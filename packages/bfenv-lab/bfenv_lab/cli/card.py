@@ -56,7 +56,7 @@ def card(
         raise BfenvError("--what must say what the agent is, in a sentence")
     check_new(out, force)
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    made = result_card(out.stem, what, read_result(result))
+    new_card = result_card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []
     parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None, 0.9), "all")]
     with show.progress() as progress:
@@ -67,7 +67,7 @@ def card(
                 progress.advance(task)
 
             scores += score_card(
-                made, workloads, loads, split=split, shakes=copies, done=done, **workers
+                new_card, workloads, loads, split=split, shakes=copies, done=done, **workers
             )
-    write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
+    write_card(out, replace(new_card, scores=tuple(scores), failures=find_failures(scores)))
     show.text(out)

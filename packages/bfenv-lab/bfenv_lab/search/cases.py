@@ -149,8 +149,13 @@ def make_cases(
                 hint = "" if option == "split" else ", unless the split is all"
                 raise BfenvError(f"{workload}: a search takes workloads without {option}{hint}")
         trace = load_workload(workload)
-        if warmup_jobs:
-            _check_episodes(trace)
+        if warmup_jobs:  # slices are simulated like episodes
+            if is_partitioned(trace):
+                raise BfenvError(
+                    f"{trace.name} has partitions, which slices with a warm-up do not follow"
+                )
+            machines_of(trace)  # refuses what no episode can have
+            check_plans_for(find_policy("easy"), trace)
         wholes = {}
         for name in (split, *selected):
             begin, end = split_range(trace, name)
@@ -166,14 +171,6 @@ def make_cases(
             if name == selected[-1]:
                 cases.validation.extend(copies)
     return cases
-
-
-def _check_episodes(trace: Trace) -> None:
-    """Check that slices of a trace can be simulated like episodes; BfenvError if not."""
-    if is_partitioned(trace):
-        raise BfenvError(f"{trace.name} has partitions, which slices with a warm-up do not follow")
-    machines_of(trace)  # refuses what no episode can have
-    check_plans_for(find_policy("easy"), trace)
 
 
 def _copies(

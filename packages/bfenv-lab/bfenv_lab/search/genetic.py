@@ -114,7 +114,7 @@ class GeneticSearch:
         if self.generator.random() < 0.5:
             moved = np.array(point) + STEP * self.generator.normal(size=len(point))
             point = tuple(tr.rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())
-        made = Individual(tree, point)
+        individual = Individual(tree, point)
         small = tr.size(tree) <= limits.nodes and tr.depth(tree) <= limits.depth
-        if small and isinstance(tree, tuple) and made not in chosen:
-            chosen.append(made)
+        if small and isinstance(tree, tuple) and individual not in chosen:
+            chosen.append(individual)

@@ -139,13 +139,13 @@ def _easy(case: Case) -> tuple[float, float, float]:
 
 def _measure(case: Case, policy: str) -> tuple[float, float, float]:
     """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
-    trace, found = case.trace(), find_policy(policy)
+    trace, rule = case.trace(), find_policy(policy)
     if case.warmup_jobs:
         window = case.window()
         jobs = slice(window.first, window.last)
-        wait = start_times(found, trace, window) - trace.jobs.submit[jobs]
+        wait = start_times(rule, trace, window) - trace.jobs.submit[jobs]
         slowdown = bounded_slowdown(wait, trace.runtime[jobs])
     else:
-        wait = simulate(trace, found).wait
+        wait = simulate(trace, rule).wait
         slowdown = bounded_slowdown(wait, trace.runtime)
     return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

@@ -32,7 +32,7 @@ from bfenv.workloads.load import load_workload
 from bfenv_lab.search.cases import Case, CaseSet, make_cases
 from bfenv_lab.search.evolution import EvolutionSearch, import_cma
 from bfenv_lab.search.genetic import GeneticSearch
-from bfenv_lab.search.objective import WAIT_MARGIN, Score, combine, score_policies
+from bfenv_lab.search.objective import WAIT_MARGIN, Outcome, Score, combine, score_policies
 from bfenv_lab.search.search_settings import SearchSettings
 from bfenv_lab.search.template import read_template
 from bfenv_lab.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_of, parse_tree
@@ -196,8 +196,8 @@ def _score_left_out(
     search = replace(settings, workloads=workloads)
     result = _search(search, folder, generations, budget, done, workers)
     cases = cases_of(replace(settings, workloads=(left_out,))).final
-    (outcomes,) = score_policies([result["policy"]], cases, **workers)
-    score = combine(cases, outcomes, settings.tolerated_wait, settings.objective)
+    outcomes = score_policies([result["policy"]], cases, **workers)
+    (score,) = combine_each(cases, outcomes, settings)
     return {
         "workload": left_out,
         "policy": result["policy"],
@@ -247,11 +247,7 @@ def _search(
     seconds, generation, count, jobs = 0.0, 0, 0, 0
 
     def score(policies: Sequence[str], cases: Sequence[Case]) -> list[Score]:
-        outcomes = score_policies(policies, cases, **workers)
-        return [
-            combine(cases, by_case, settings.tolerated_wait, settings.objective)
-            for by_case in outcomes
-        ]
+        return combine_each(cases, score_policies(policies, cases, **workers), settings)
 
     while generation < generations if generations is not None else seconds < (budget or 0):
         policies, batch = searcher.ask(), cases.draw(generator, settings.cases)
@@ -334,6 +330,20 @@ def rank(score: Score, objective: str = "slowdown") -> tuple[bool, float]:
     return objective == "slowdown" and score.wait_ratio > WAIT_MARGIN, score.value
 
 
+def combine_each(
+    cases: Sequence[Case], outcomes: Sequence[Sequence[Outcome]], settings: SearchSettings
+) -> list[Score]:
+    """Return the score of each policy over cases.
+
+    * `cases`: what was run.
+    * `outcomes`: of each policy in each case, see `score_policies`.
+    * `settings`: what `combine` takes is in them.
+    """
+    return [
+        combine(cases, by_case, settings.tolerated_wait, settings.objective) for by_case in outcomes
+    ]
+
+
 def select(
     validation_scores: dict[str, Score],
     favorites: Sequence[str],
@@ -346,7 +356,7 @@ def select(
     * `validation_scores`: the scores of candidates on the validation cases.
     * `favorites`: those of them that are finalists beside the best ones.
     * `cases`: of the search.
-    * `settings`: what `combine` takes is in them.
+    * `settings`: of the search.
     * `workers`: where to run, see `bfenv.parallel.run_tasks`.
     """
     objective = settings.objective
@@ -355,9 +365,7 @@ def select(
     )
     finalists = list(dict.fromkeys([*ranked[:FINALISTS], *favorites]))
     outcomes = score_policies(finalists, cases.final, **workers)
-    final = [
-        combine(cases.final, by_case, settings.tolerated_wait, objective) for by_case in outcomes
-    ]
+    final = combine_each(cases.final, outcomes, settings)
     best = min(range(len(finalists)), key=lambda i: (rank(final[i], objective), i))
     return {
         "policy": finalists[best],

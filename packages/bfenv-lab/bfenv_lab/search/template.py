@@ -68,11 +68,11 @@ def read_template(text: str) -> Template:
     return template
 
 
-def _range(found: re.Match[str]) -> Range:
+def _range(match: re.Match[str]) -> Range:
     try:
-        low, high = map(float, found.groups())
+        low, high = map(float, match.groups())
     except ValueError:
-        raise BfenvError(f"options: {found[0]} is not a range of numbers") from None
+        raise BfenvError(f"options: {match[0]} is not a range of numbers") from None
     if not (0 < low < high and math.isfinite(high)):
-        raise BfenvError(f"options: {found[0]} must be {{low:high}} with 0 < low < high")
-    return Range(low, high, all(part.strip().isdigit() for part in found.groups()))
+        raise BfenvError(f"options: {match[0]} must be {{low:high}} with 0 < low < high")
+    return Range(low, high, all(part.strip().isdigit() for part in match.groups()))
