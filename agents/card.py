@@ -251,17 +251,17 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     kind = content["kind"]
     try:
         values = {key: content[key] for key in FIELDS[kind]}
+        for key, value in values.items():
+            wanted = list if TYPES[key] is tuple else TYPES[key]
+            if not isinstance(value, wanted):
+                raise ValueError(f"{key} is not a {wanted.__name__}")
+            values[key] = tuple(value) if wanted is list else value
         if kind != POLICY:  # no other setting: a reward could name code
             if values["settings"].get("trial_limit") is not None:
                 raise ValueError("it makes trials, which the environment no longer has")
             if values["settings"].get("guard") is not None:
                 raise ValueError("it acts under a guard, which the environment no longer has")
             values["settings"] = {setting: values["settings"][setting] for setting in ACTING}
-        for key, value in values.items():
-            wanted = list if TYPES[key] is tuple else TYPES[key]
-            if not isinstance(value, wanted):
-                raise ValueError(f"{key} is not a {wanted.__name__}")
-            values[key] = tuple(value) if wanted is list else value
         for key in SPANS:
             values[key] = tuple(map(decode_span, values.get(key, ())))
         for key in ("failures", "queue_features", "cluster_features"):
@@ -279,7 +279,9 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
         if values["division"] not in DIVISIONS:
             raise ValueError(f"division must be one of {', '.join(DIVISIONS)}")
         return Card(**values)
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise PolicyError(f"{name}: its card is damaged: {error} is missing") from error
+    except (TypeError, ValueError) as error:
         raise PolicyError(f"{name}: its card is damaged: {error}") from error
 
 

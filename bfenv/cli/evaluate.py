@@ -232,7 +232,8 @@ def _on_traces(
         show.text(f"bfenv: --seeds {seeds} has no effect: {line}", file=sys.stderr)
     for name, group in cases_of.items():
         for line in _trained_here([row.policy for row in complete], name, group[0].trace()):
-            show.text(f"bfenv: {line}", file=sys.stderr)
+            hint = "" if split else "; --split test leaves them out"
+            show.text(f"bfenv: {line}{hint}", file=sys.stderr)
     if errors and not any(row.policy != LOGGED for row in complete):
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
         raise typer.Exit(2)
@@ -309,6 +310,8 @@ def _on_episodes(
     from bfenv.evaluation.evaluator import evaluate as evaluate_cases
     from bfenv.evaluation.summary import REFERENCE
 
+    if not agents and not policies:
+        raise BfenvError("episodes need someone to play them: give --agent or --policy")
     settings = {"split": split, "episode_jobs": short_length(trace, split), "tau": tau}
     settings |= options if trace is None else {}
     cases = [Episodes(trace, count, 0, settings)]
@@ -400,8 +403,7 @@ def _trained_here(names: Sequence[str], workload: str, trace: "Trace") -> list[s
         seen = count_seen(trace, 0, len(trace), seen_jobs, workload)
         if seen:
             lines.append(
-                f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "
-                "--split test leaves them out"
+                f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}"
             )
     return lines
 

@@ -296,6 +296,8 @@ def test_workload_of_the_card(run, tmp_path):
         (("--agent", "easy:windw=8"), "windw"),
         (("--agent", "random", "--split", "tset"), "'tset'"),
         (("--agent", "random", "--seeds", 2), "--seeds has no effect on episodes"),
+        (("--episodes", 2), "give --agent or --policy"),
+        (("--agent", "easy", "-w", "lublin:jobs=500"), "split 'test' has 160 jobs, too few"),
         (("--agent", "random", "--shard", "1/2"), "--shard"),
         (("--agent", "random", "-w", "lublin", "-w", "sdu"), "sdu"),
         (("--trust",), "--trust"),
