@@ -48,7 +48,7 @@ ACTING = tuple(
 
 @dataclass(frozen=True)
 class Card:
-    """An agent and its proof."""
+    """What an agent is, which jobs it was trained on, its scores and its weaknesses."""
 
     name: str  # without "agent:"
     division: str  # of DIVISIONS; "clairvoyant" only if it needs exact estimates

@@ -118,7 +118,7 @@ def score(path: Path, args: Args) -> Table:
         table.add_column(column, justify="right", min_width=9)
     for row in sorted(rows, key=lambda row: row.metrics["penalized_slowdown"] or 0.0):
         metrics: Any = row.metrics
-        names = "penalized_slowdown", "slowdown_ratio", "longest_wait_ratio"
+        names = "penalized_slowdown", "relative_slowdown", "longest_wait_ratio"
         cells = [f"{metrics[name]:.3f}" for name in names]
         table.add_row(row.policy, *cells)
     return table

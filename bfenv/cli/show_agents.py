@@ -74,7 +74,7 @@ def scores(rows: Sequence[Scored], format: Format, candidates: Sequence[str] = (
             + (NO_STARVING if candidates and row["best_without_starving"] else ""),
             row["division"],
             ratio(row["penalized_slowdown"]),
-            ratio(row["slowdown_ratio"]),
+            ratio(row["relative_slowdown"]),
             mean_wait,
             p95_wait,
             longest_wait + (MARK if row["starves"] else ""),
@@ -134,7 +134,10 @@ def disagreements(
         long_row = on_long.get(row["policy"])
         if long_row is None or not row["decisions"] or is_random(row["policy"]):
             continue
-        name, ratios = _short(row["policy"]), (row["slowdown_ratio"], long_row["slowdown_ratio"])
+        name, ratios = (
+            _short(row["policy"]),
+            (row["relative_slowdown"], long_row["relative_slowdown"]),
+        )
         if max(ratios) > AGREEMENT * min(ratios):
             short, whole = (ratio(value) for value in ratios)
             lines.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")

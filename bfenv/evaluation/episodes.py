@@ -29,9 +29,9 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
     * `watch`: is called once, with a function that returns the fraction that is done.
 
     The metrics are means over the episodes of the means over their jobs, "p95_wait" and "max_wait"
-    of all jobs, "slowdown_ratio" and "longest_wait_ratio" to the reference, "penalized_slowdown"
-    the geometric mean of the episodes' own, "mean_reward" and "reward_deviation" mean and standard
-    deviation of the sum of the rewards "penalized", "starving_episodes" the number of episodes
+    of all jobs, "relative_slowdown" and "longest_wait_ratio" the mean bounded slowdown and the
+    longest wait over the reference's, "penalized_slowdown" the geometric mean of the episodes' own,
+    "mean_reward" and "reward_deviation" mean and standard deviation of the sum of the rewards "penalized", "starving_episodes" the number of episodes
     with a longest wait over STARVES times the reference's; of agents, also "decisions", the share
     "outside_window" of them at which jobs waited outside the window,
     "replaced_actions", which the rules of the environment or the legal choice of a model replaced,
@@ -115,7 +115,7 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "mean_wait": float(np.mean([episode.wait.mean() for episode in episodes])),
         "p95_wait": float(np.percentile(waits, 95)),
         "max_wait": longest,
-        "slowdown_ratio": slowdown / slowdown_easy,
+        "relative_slowdown": slowdown / slowdown_easy,
         "longest_wait_ratio": longest / max(longest_easy, 1.0),
         "penalized_slowdown": float(np.exp(np.mean(np.log(measures)))),
         "mean_reward": float(np.mean(rewards)),

@@ -27,7 +27,7 @@ YARDSTICKS = (
     Yardstick(
         PENALIZED,
         "penalized slowdown",
-        "mean bounded slowdown, times what the longest wait is over EASY's",
+        "mean bounded slowdown / EASY's, times max(1, longest wait / EASY's)",
     ),
     Yardstick("mean_bounded_slowdown", "bounded slowdown", "mean over jobs"),
     Yardstick(

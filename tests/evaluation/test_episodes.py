@@ -29,7 +29,7 @@ def test_easy():
     assert [row.policy for row in rows][:4] == ["agent", "random", "easy", "conservative"]
     agent, _, easy, *_ = rows
     assert {name: agent.metrics[name] for name in easy.metrics} == easy.metrics
-    assert easy.metrics["slowdown_ratio"] == easy.metrics["longest_wait_ratio"] == 1
+    assert easy.metrics["relative_slowdown"] == easy.metrics["longest_wait_ratio"] == 1
     assert agent.metrics["decisions"] > 0 and "decisions" not in easy.metrics
     assert agent.jobs == 180 and "agent" not in starving(rows)
     assert easy.metrics["mean_reward"] == -1 and easy.metrics["reward_deviation"] == 0
@@ -189,7 +189,7 @@ def test_passing():
     rows = evaluate_agent(Passing(), TRACE, episodes=1, references=["easy"], **OPTIONS)
     agent = rows[0]
     assert "agent" in starving(rows) and agent.metrics["illegal_actions"] > 0
-    assert agent.metrics["slowdown_ratio"] > 1
+    assert agent.metrics["relative_slowdown"] > 1
 
 
 class Mixed:

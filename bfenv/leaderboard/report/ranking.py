@@ -139,9 +139,8 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
     * `failed`: also list the failed rows, which the page does elsewhere.
     """
     texts = [
-        "Penalized slowdown is the mean bounded slowdown divided by EASY's on the same jobs; it is "
-        "multiplied by the longest wait divided by EASY's, or by an hour if that is longer, "
-        "wherever this is above 1. "
+        "Penalized slowdown is (mean bounded slowdown / EASY's) x max(1, longest wait / E) on the "
+        "same jobs; E is EASY's longest wait, or an hour if that is longer. "
         "Ratios to EASY's are geometric means over workloads and seeds. The metrics are means over "
         "runs; the longest wait is that of all runs."
     ]

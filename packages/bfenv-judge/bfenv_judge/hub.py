@@ -73,7 +73,7 @@ def write_hub_folder(
         cells = [
             reward,
             slowdown(metrics["mean_bounded_slowdown"]),
-            ratio(metrics["slowdown_ratio"]),
+            ratio(metrics["relative_slowdown"]),
         ]
         cells += [duration(metrics["mean_wait"]), ratio(metrics["longest_wait_ratio"])]
         lines.append(f"| {' | '.join((title, *cells))} |")
@@ -87,7 +87,7 @@ def write_hub_folder(
         "each": rows[0].jobs // episodes,
         "reward": rewards[0],
         "table": "\n".join(lines),
-        "ratio": f"{rows[0].metrics['slowdown_ratio']:.4g}",
+        "ratio": f"{rows[0].metrics['relative_slowdown']:.4g}",
         "what": f"{card.what[:1].upper()}{card.what[1:].rstrip('.')}.",
         "failures": "".join(f"{failure}\n\n" for failure in card.failures),
         "option": "--agent " if is_network else f"{beside}--policy {SHIPPED}",

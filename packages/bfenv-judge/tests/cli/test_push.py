@@ -40,7 +40,7 @@ def test_folder(run, tmp_path, agent):
     (own,) = (row.metrics for row in rows if row.policy == agent)
     assert reward["type"] == "mean_reward" and reward["value"] in out
     assert reward["value"] == f"{own['mean_reward']:.2f} +/- {own['reward_deviation']:.2f}"
-    assert ratio["value"] == pytest.approx(own["slowdown_ratio"], rel=1e-3)
+    assert ratio["value"] == pytest.approx(own["relative_slowdown"], rel=1e-3)
     assert f"| mine | {reward['value']} |" in text and "| easy | -1.00 +/- 0.00 |" in text
     assert "EASY itself has -1, so above -1 is better" in text
     assert "$" not in text and "\nhf download USER/mine agent.json" in text

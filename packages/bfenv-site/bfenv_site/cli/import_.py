@@ -33,7 +33,7 @@ def import_log(
     kind: str = option(
         "auto",
         "KIND",
-        f"Kind of log: {choices(io.Source)}; or a public log by name, see below.",
+        f"Kind of log: {choices(io.Source)}; or a public log by name, see above.",
         "--from",
     ),
     processors: str | None = option(
