@@ -134,10 +134,8 @@ def disagreements(
         long_row = on_long.get(row["policy"])
         if long_row is None or not row["decisions"] or is_random(row["policy"]):
             continue
-        name, ratios = (
-            _short(row["policy"]),
-            (row["relative_slowdown"], long_row["relative_slowdown"]),
-        )
+        name = _short(row["policy"])
+        ratios = row["relative_slowdown"], long_row["relative_slowdown"]
         if max(ratios) > AGREEMENT * min(ratios):
             short, whole = (ratio(value) for value in ratios)
             lines.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")

@@ -31,11 +31,11 @@ def score_episodes(competitor: Competitor, case: Episodes, watch: Watch) -> Row:
     The metrics are means over the episodes of the means over their jobs, "p95_wait" and "max_wait"
     of all jobs, "relative_slowdown" and "longest_wait_ratio" the mean bounded slowdown and the
     longest wait over the reference's, "penalized_slowdown" the geometric mean of the episodes' own,
-    "mean_reward" and "reward_deviation" mean and standard deviation of the sum of the rewards "penalized", "starving_episodes" the number of episodes
-    with a longest wait over STARVES times the reference's; of agents, also "decisions", the share
-    "outside_window" of them at which jobs waited outside the window,
-    "replaced_actions", which the rules of the environment or the legal choice of a model replaced,
-    and "illegal_actions", which counted as the pass.
+    "mean_reward" and "reward_deviation" mean and standard deviation of the sum of the rewards
+    "penalized", "starving_episodes" the number of episodes with a longest wait over STARVES times
+    the reference's; of agents, also "decisions", the share "outside_window" of them at which jobs
+    waited outside the window, "replaced_actions", which the rules of the environment or the legal
+    choice of a model replaced, and "illegal_actions", which counted as the pass.
 
     Raises BfenvError if an agent was trained on jobs of the episodes, or the competitor fails.
     """

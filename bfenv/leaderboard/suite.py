@@ -223,7 +223,7 @@ SUITES = {
         Suite(
             "rlscheduler-windows-v2",
             "ten windows of 1,024 jobs each from the four traces of RLScheduler, by its loader's "
-            "rules; if jobs exceed their estimates, one with longer estimates and one with killed jobs",
+            "rules; if jobs exceed their estimates, one with them extended, one with jobs killed",
             tuple(
                 _windows(f"{label}-{overrun}" if len(overruns) > 1 else label, name, options)
                 for label, name, overruns in RLSCHEDULER

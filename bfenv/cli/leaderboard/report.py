@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def report(
     folder: options.LeaderboardArgument,
     format: FormatOption = Format.table,
-    html: Path | None = options.option(None, "FILE", "Write a self-contained HTML page."),
+    html: Path | None = options.option(
+        None, "FILE", "Write a self-contained HTML page; needs bfenv[site]."
+    ),
     markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
     by: str = options.option(
         "penalized", "MEASURE", "Rank by penalized, slowdown, wait or a metric of the rows."
