@@ -18,6 +18,7 @@ MOST_NODES = 10**6  # of a cluster; more is a mistake
 MOST_DIGITS = 12  # of a number in the name of a node
 MOST_LINES = 10**5  # of a slurm.conf and the files that it includes
 LARGEST_FILE = 2**22  # bytes of any of these
+GZIPPED = b"\x1f\x8b"  # how a packed file begins
 DEEPEST = 20  # files that include each other
 NAME = re.compile(r"[^,\[\]]+|\[[^\[\]]*\]")
 # Old names of settings of nodes and partitions that Slurm still reads
@@ -59,6 +60,8 @@ def read_lines(path: Path, first: Path, depth: int = 0) -> list[Line]:
     if depth > DEEPEST:
         raise PolicyError(f"{path.name} is included by itself")
     data = read_file(path, LARGEST_FILE)
+    if b"\0" in data or data.startswith(GZIPPED):
+        raise PolicyError(f"{path.name} is no text file")
     text = COMMENT.sub("", data.decode("utf-8-sig", errors="replace").replace(CONTINUED, ""))
     text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
     lines: list[Line] = []

@@ -25,6 +25,7 @@ from bfenv.knowledge.priorities import EXPRESSION, Order, new_ranking
 from bfenv.workloads.logs.records import FIELDS, GROUP
 from bfenv.workloads.logs.records import PARTITION as PARTITION_FIELD
 from bfenv_site.slurm.conf import Site, read_conf, site_of
+from bfenv_site.slurm.conf_lines import error_prefix
 from bfenv_site.slurm.future import new_future
 from bfenv_site.slurm.nodes import bitmap_of, new_nodes
 from bfenv_site.slurm.parameters import PARAMETERS, read_parameters, warn_of_unmodelled
@@ -302,6 +303,8 @@ def slurm(
     if cores_per_node != 1:
         raise PolicyError("cores_per_node: the file of conf has the nodes")
     site = read_conf(conf, version)
+    with error_prefix(conf):  # what is wrong in the file, not in the option
+        read_parameters(site.parameters, strict=False)
     settings, unmodelled = read_parameters(f"{site.parameters},{parameters}", strict=False)
     warn_of_unmodelled((*site.unmodelled, *unmodelled), conf)
     return BoundPolicy(

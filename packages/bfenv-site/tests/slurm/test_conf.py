@@ -1,5 +1,6 @@
 """What is read of a slurm.conf."""
 
+import gzip
 import os
 import warnings
 
@@ -340,6 +341,22 @@ def test_case_and_spaces():
     assert (values["bf_interval"], unmodelled) == (5, ["bf_continue"])
     _, unmodelled = read_parameters("bf_windw=5,frobnicate", strict=False)
     assert unmodelled == ["bf_windw (did you mean bf_window?)", "frobnicate"]
+
+
+def test_parameters_of_the_file(conf):
+    """A value of SchedulerParameters out of its range is an error with the name of the file."""
+    path = conf(NODES + PARTITION + "SchedulerParameters=bf_interval=abc")
+    with pytest.raises(PolicyError, match=r"slurm\.conf: .*bf_interval must be .* got 'abc'"):
+        find_competitor(f"slurm(conf='{path}')")
+
+
+@pytest.mark.parametrize("data", [gzip.compress(b"ClusterName=site"), b"Cluster\0Name=site"])
+def test_no_text(tmp_path, data):
+    """A packed or binary file is refused without a line of it."""
+    path = tmp_path / "slurm.conf"
+    path.write_bytes(data)
+    with pytest.raises(PolicyError, match="slurm.conf is no text file$"):
+        read_conf(path)
 
 
 def test_many_includes(tmp_path):
