@@ -214,10 +214,12 @@ def check_page(path: Path, force: bool) -> None:
 
 
 def check_output_folder(path: Path) -> None:
-    """Check that a folder of results is not a file.
+    """Check that a folder of results is not a file, and not the folder in which the command runs.
 
     Raises BfenvError if it is.
     """
+    if path == Path():  # also of an empty text, as of a variable that is not set
+        raise BfenvError("give the results a folder of their own")
     if path.exists() and not path.is_dir():
         raise BfenvError(f"{path} is a file, not a folder")
 

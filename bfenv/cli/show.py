@@ -315,7 +315,7 @@ def _latex(
         [
             r"\begin{table}  % \usepackage{booktabs}",
             r"\centering\small\setlength{\tabcolsep}{4pt}",
-            rf"\caption{{{title.translate(LATEX)}}}",
+            *([rf"\caption{{{title.translate(LATEX)}}}"] if title else []),
             rf"\begin{{tabular}}{{@{{}}{'l' * words}{'r' * numbers}@{{}}}}",
             r"\toprule",
             *head,

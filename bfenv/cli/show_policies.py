@@ -191,7 +191,7 @@ def over_workloads(
     Intervals have columns of their own, but in LaTeX stand below the numbers in a small line.
     `split`, `seeds` and `tau` are what the rows were made with, for the caption and the note.
     """
-    from bfenv.leaderboard.standings import rank_policies
+    from bfenv.leaderboard.standings import interval_notes, rank_policies
 
     names, standings = list(dict.fromkeys(row.workload for row in rows)), rank_policies(rows)
     lines, intervals = _cells_over_workloads(rows, names, standings)
@@ -199,7 +199,7 @@ def over_workloads(
     notes = [] if is_judged else [NOT_JUDGED]
     if any(standing.starves for standing in standings):
         notes.append(MARK_MEANING)
-    note = "\n".join(notes + _bound(tau))
+    note = "\n".join(notes + interval_notes(standings, rows) + _bound(tau))
     if format is Format.latex:
         scope = f" of the split {split}" if split else ""
         means = f", means of {seeds} seeds" if seeds > 1 else ""

@@ -16,8 +16,11 @@ class WorkloadError(BfenvError):
     """A workload that cannot be read, generated or simulated."""
 
 
-class NoSuchFileError(WorkloadError, FileNotFoundError):
-    """A workload is to be read from a file that does not exist."""
+class NoSuchFileError(FileNotFoundError, WorkloadError):
+    """A workload is to be read from a file that does not exist.
+
+    It is created as a FileNotFoundError, which comes first: else Dask cannot send it.
+    """
 
 
 class PolicyError(BfenvError):

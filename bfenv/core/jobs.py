@@ -229,7 +229,7 @@ class Trace:
             WorkloadError: If the new trace is none, as of `Trace`.
         """
         columns = self.jobs if jobs is None else jobs
-        parts = {
+        parts: dict[str, Any] = {
             "jobs": Jobs(*(column[which] for column in columns)),
             "runtime": self.runtime[which],
             "records": None if self.records is None else self.records[which],

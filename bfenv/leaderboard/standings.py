@@ -30,6 +30,7 @@ PENALIZED = "penalized_slowdown"  # a measure of two metrics, see `bfenv.analysi
 MEASURES = {"penalized": PENALIZED, "slowdown": "mean_bounded_slowdown", "wait": "mean_wait"}
 # Metrics of which more is better
 GAINS = frozenset({"packing_efficiency", "user_fairness", "utilization"})
+ENOUGH = 5  # workloads, from which on their bootstrap intervals hold
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
 
 
@@ -79,6 +80,17 @@ class LogRatios(NamedTuple):
         """Whether the policy has all rows that the reference has, and none without it."""
         logs = self.by_policy[policy]
         return bool(logs.size and np.isfinite(logs).all()) and policy not in self.incomplete
+
+
+def interval_notes(standings: Sequence[Standing], rows: Sequence[Row]) -> list[str]:
+    """Say that intervals are only hints where they rest on few workloads, see `bootstrap`."""
+    workloads = {row.workload for row in rows}
+    has_seeds = len({(row.workload, row.workload_hash) for row in rows}) > len(workloads)
+    if has_seeds or len(workloads) >= ENOUGH or all(line.low is None for line in standings):
+        return []
+    return [
+        f"Intervals over {len(workloads)} workloads are too narrow: take them, and ranks, as hints."
+    ]
 
 
 def sign_of(metric: str) -> float:

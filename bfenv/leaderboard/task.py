@@ -9,7 +9,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
 from bfenv.leaderboard.entrants import find_entrant, network_of
 from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
-from bfenv.leaderboard.own_names import with_article
+from bfenv.leaderboard.own_names import check_name, with_article
 from bfenv.leaderboard.suite import OWN_PREFIX, FrozenTrace, Suite
 
 
@@ -75,6 +75,8 @@ def plan_rows(
     policies = [name for name in policies if networks[name] is None]
     agents = [*agents, *(name for name in networks.values() if name is not None)]
     names = {"policy": policies, "agent": agents, "player": players}
+    for name in players:
+        check_name("player", name)
     for first, second in combinations(KINDS, 2):
         for name in set(names[first]) & set(names[second]):  # in a ranking they would be one
             raise BfenvError(

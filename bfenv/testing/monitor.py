@@ -60,12 +60,15 @@ class PolicyMonitor:
         self.passes.append((now, len(c.waiting(cluster))))
         cluster.state[c.OFFENDER] = -1  # forget an illegal start that the policy itself caught
         before = c.Cluster(*(values.copy() for values in cluster))
+        requests = np.stack(jobs)
         begin = time.perf_counter()
         try:
             self.decide(cluster, jobs, memory)
         except (Exception, SystemExit) as error:
             raise self._failed(error, cluster, jobs) from error
         self.seconds.append(time.perf_counter() - begin)
+        if not np.array_equal(np.stack(jobs), requests):
+            raise PolicyFault("tampering", f"{self._moment(cluster)}: it writes to the jobs")
         self._check_changes(before, cluster, jobs)
         self._check_idle(cluster)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bfenv.evaluation.summary import reference_row, rows_by_run, starves
-from bfenv.leaderboard.standings import rank_policies
+from bfenv.leaderboard.standings import interval_notes, rank_policies
 from tests.leaderboard.made_rows import failed, row, with_metrics
 
 
@@ -25,6 +25,20 @@ def rows_of(**policies):
             for s in range(5)
         ]
     return rows
+
+
+@pytest.mark.parametrize(
+    ("workloads", "seeds", "count"), [(2, 1, 1), (4, 1, 1), (5, 1, 0), (2, 3, 0)]
+)
+def test_few_workloads(workloads, seeds, count):
+    """Intervals over fewer than five workloads, with one seed each, are called hints."""
+    rows = [
+        row(policy, f"w{w}", seed, 5.0 + w + factor)
+        for policy, factor in (("easy", 0), ("fcfs", 3))
+        for w in range(workloads)
+        for seed in range(seeds)
+    ]
+    assert len(interval_notes(rank_policies(rows), rows)) == count
 
 
 def by_policy(lines):

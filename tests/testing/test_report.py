@@ -161,6 +161,12 @@ def shorten_jobs(cluster, jobs):
     fill(cluster, jobs)
 
 
+def unlock_jobs(cluster, jobs):
+    jobs.estimate.flags.writeable = True
+    jobs.estimate[:] = 1
+    fill(cluster, jobs)
+
+
 def by_runtime(cluster, jobs, runtime):
     fill(cluster, jobs, sorted(c.waiting(cluster), key=lambda job: runtime[job]))
 
@@ -307,6 +313,7 @@ ZOO = [
     (buy_processors, {}, ["tampering"], "cluster.state"),
     (start_by_hand, {}, ["tampering"], "cluster.start"),
     (shorten_jobs, {}, ["tampering"], "ValueError"),
+    (unlock_jobs, {}, ["tampering"], r"at \d+ s of '.*': it writes to the jobs"),
     (peek_by_frames, {}, ["peeking"], r"up to \d+ s of 'crowd' .*: job \d+ starts"),
     (peek_at_the_caller, {}, ["failure", "peeking"], "KeyError: 'truth'"),
     (

@@ -124,6 +124,7 @@ def run(
     from bfenv.parallel.shards import read_shard
 
     hide_memory()
+    options.check_output_folder(out)
     names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")

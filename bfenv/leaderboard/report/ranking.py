@@ -15,7 +15,13 @@ from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.row import Row, failures
 from bfenv.evaluation.summary import MARK, STARVES_RULE, divisions_meaning
 from bfenv.leaderboard.foresight import NOT_CHECKED
-from bfenv.leaderboard.standings import MEASURES, Standing, division, rank_policies
+from bfenv.leaderboard.standings import (
+    MEASURES,
+    Standing,
+    division,
+    interval_notes,
+    rank_policies,
+)
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN_PREFIX
 
@@ -149,6 +155,7 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, failed: bool =
     shared = Counter((line.division, line.rank) for line in lines if line.rank is not None)
     if any(count > 1 for count in shared.values()) and any(line.low is not None for line in lines):
         texts.append(SHARED_RANK)
+    texts += interval_notes(lines, leaderboard.rows)
     if {line.division for line in lines} != {COMPLETION}:
         texts.append(divisions_meaning())
     texts += agent_notes(leaderboard.rows)

@@ -74,6 +74,23 @@ def test_random_agents(run, tmp_path, monkeypatch, agents, added):
     assert err == f"bfenv: {' '.join(agents + added)}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--out", ""), "give the results a folder of their own"),
+        (
+            ("--out", "board", "--player", "easy"),
+            "easy is given as a player, but is the name of bfenv's own",
+        ),
+    ],
+)
+def test_refused(run, tmp_path, monkeypatch, words, message):
+    """A missing folder, and a player with the name of a policy of bfenv, are named."""
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run("leaderboard", "run", "--policy", "fcfs", *words)
+    assert status == 2 and message in err and not any(tmp_path.iterdir())
+
+
 @pytest.mark.together
 def test_own_agent(tmp_path):
     """An agent is found in the current folder, and scored beside references."""
