@@ -350,7 +350,9 @@ def test_parameters_of_the_file(conf):
         find_competitor(f"slurm(conf='{path}')")
 
 
-@pytest.mark.parametrize("data", [gzip.compress(b"ClusterName=site"), b"Cluster\0Name=site"])
+@pytest.mark.parametrize(
+    "data", [gzip.compress(b"ClusterName=site"), b"Cluster\0Name=site"], ids=["packed", "binary"]
+)
 def test_no_text(tmp_path, data):
     """A packed or binary file is refused without a line of it."""
     path = tmp_path / "slurm.conf"
