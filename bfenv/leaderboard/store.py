@@ -21,7 +21,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import read_file, remove_leftovers, write_atomically
 from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.own_names import check_name
-from bfenv.leaderboard.suite import Suite
+from bfenv.leaderboard.suite import OWN_PREFIX, Suite
 from bfenv.workloads.load import path_in
 
 LARGEST = 2**24  # bytes of a row; those of a million jobs have a thousandth of that
@@ -116,6 +116,40 @@ def _check_name(row: Row, path: Path) -> None:
         check_name(row.kind, row.policy, row.code)
     except BfenvError as error:
         raise BfenvError(f"{path}: {error}") from error
+
+
+def under_labels(suite: Suite, content: bytes) -> Suite | None:
+    """Return a suite under the labels that a board gives its workloads.
+
+    A suite of someone's own logs is identified by their content alone. The names of files may
+    differ between machines, and with them labels and sources. The sources remain those of `suite`.
+
+    Args:
+        suite: The suite as it is made here.
+        content: What the board's `suite.json` holds.
+
+    Returns:
+        The suite, or None if `content` describes another suite.
+    """
+    if not suite.name.startswith(OWN_PREFIX):
+        return suite if content == encode_json(suite.description()) else None
+    try:
+        parts = json.loads(content)["workloads"]
+        board_entries = [
+            entry._replace(
+                label=str(part["workload"]),
+                traces=(entry.traces[0]._replace(source=str(part["traces"][0]["source"])),),
+            )
+            for entry, part in zip(suite.entries, parts, strict=True)
+        ]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    labels = [entry.label for entry in board_entries]
+    described = suite._replace(entries=tuple(board_entries)).description()
+    if len(set(labels)) < len(labels) or content != encode_json(described):
+        return None
+    entries = zip(suite.entries, labels, strict=True)
+    return suite._replace(entries=tuple(entry._replace(label=label) for entry, label in entries))
 
 
 def open_store(folder: Path, suite: Suite) -> None:

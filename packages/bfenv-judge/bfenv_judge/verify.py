@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import random
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,14 @@ from bfenv.leaderboard.entrants import check_identity
 from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
-from bfenv.leaderboard.store import CONTENTS, LARGEST, Leaderboard, read_leaderboard, schedule_file
+from bfenv.leaderboard.store import (
+    CONTENTS,
+    LARGEST,
+    Leaderboard,
+    read_leaderboard,
+    schedule_file,
+    under_labels,
+)
 from bfenv.leaderboard.suite import OWN_PREFIX, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.sweep import run_tasks
@@ -167,12 +173,15 @@ class _MissingError(BfenvError):
 def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
     """Find the suite by its name, and check that the folder's file describes it.
 
+    The workloads of someone's own suite get the labels that they have in the folder.
+
     Raises _MissingError if its workloads were not given. Raises BfenvError if it is unknown, or is
     not what the file says.
     """
     name, file = leaderboard.suite, leaderboard.folder / "suite.json"
     try:
-        described = json.loads(read_file(file, LARGEST, follow=False))
+        content = read_file(file, LARGEST, follow=False)
+        json.loads(content)
     except (OSError, BfenvError, ValueError, RecursionError) as error:
         raise BfenvError(f"{file}: cannot be read: {error}") from error
     if not name.startswith(OWN_PREFIX):
@@ -185,23 +194,10 @@ def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
         suite = suite_of(workloads)
         if suite.name != name:
             raise BfenvError(f"with these workloads it is {suite.name}, not {name}")
-    if _without_places(described) != _without_places(suite.description()):
+    board_suite = under_labels(suite, content)
+    if board_suite is None:
         raise BfenvError(f"suite.json is not {name} of this version of bfenv")
-    return suite
-
-
-def _without_places(described: Any) -> Any:
-    """Return the description of a suite without the paths of its files, which differ by machine."""
-    if isinstance(described, dict):
-        parts = described.items()
-        return {
-            key: _without_places(value)
-            for key, value in parts
-            if key != "source" or not os.path.isabs(str(value))
-        }
-    if isinstance(described, list):
-        return [_without_places(part) for part in described]
-    return described
+    return board_suite
 
 
 class _Place(NamedTuple):
@@ -220,7 +216,8 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
         moved_rows = []
         for row in rows:
             source = places.get((row.workload, row.workload_hash), row.source)
-            command = row.command.replace(shlex.quote(row.source), shlex.quote(source))
+            old, new = (f"--workload {shlex.quote(name)}" for name in (row.source, source))
+            command = row.command.replace(old, new, 1)
             moved_rows.append(replace(row, source=source, command=command))
         return moved_rows
 

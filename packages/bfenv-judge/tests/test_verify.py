@@ -260,6 +260,50 @@ def test_own_logs(logs, tmp_path):
     assert "with these workloads it is own-" in reasons["suite", WRONG]
 
 
+@pytest.fixture
+def named_log(logs, tmp_path, monkeypatch):
+    """A log that is known by a name, which is also that of a policy."""
+    path = tmp_path / "known" / "easy.swf"
+    path.parent.mkdir()
+    shutil.copy(logs / "other" / "site.swf", path)
+    monkeypatch.setenv("BFENV_TRACES", str(path.parent))
+    return path
+
+
+def test_other_file_names(logs, named_log, tmp_path):
+    """Rows on a log hold under another name of its file, and under its own name without a path."""
+    made_on = [str(logs / "other" / "site.swf"), "lublin:procs=16,jobs=40"]
+    run_suite(suite_of(made_on), ["easy"], out=tmp_path / "board", keep_schedules=True)
+    for name in (str(named_log), "easy"):
+        reasons = found(tmp_path / "board", workloads=[name, made_on[1]], sample=None)
+        assert reasons.keys() == {NO_BOUNDS}
+    run_suite(suite_of(["easy"]), ["easy"], out=tmp_path / "named", keep_schedules=True)
+    reasons = found(tmp_path / "named", workloads=made_on[:1], sample=None)
+    assert reasons.keys() == {NO_BOUNDS}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"load": null', '"load": 0.5'),
+        ('"workload": "site"', '"workload": 7'),
+        ('"workload": "site"', '"workload": "site", "workload": "other"'),
+        ('"workload": "site"', '"workload": "lublin"'),
+        ('"seeds": 3', '"seeds": 4'),
+        ('"jobs": 40', '"jobs": 41'),
+        ('"workloads": [', '"workloads": [3,'),
+    ],
+)
+def test_own_suite_changed(logs, tmp_path, old, new):
+    """A suite.json of one's own logs may differ in labels and sources, and in nothing else."""
+    workloads = [str(logs / "other" / "site.swf"), "lublin:procs=16,jobs=40"]
+    run_suite(suite_of(workloads), ["fcfs"], out=tmp_path)
+    text = (tmp_path / "suite.json").read_text()
+    assert old in text
+    (tmp_path / "suite.json").write_text(text.replace(old, new))
+    assert "suite.json is not own-" in found(tmp_path, workloads=workloads)["suite", WRONG]
+
+
 def test_commands_are_not_run(tmp_path, monkeypatch):
     """Commands of players, which come from rows, are run with `trust` only."""
     run_suite(TINY, players=["false"], out=tmp_path, seeds=1)
