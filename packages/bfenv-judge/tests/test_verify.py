@@ -260,6 +260,13 @@ def test_own_logs(logs, tmp_path):
     assert "with these workloads it is own-" in reasons["suite", WRONG]
 
 
+def test_row_of_the_log(site, tmp_path):
+    """The row of what a log records holds with its schedule."""
+    run_suite(suite_of([str(site)]), ["fcfs"], out=tmp_path, keep_schedules=True)
+    assert len(read_leaderboard(tmp_path).logged) == 1
+    assert found(tmp_path, workloads=[str(site)], sample=None).keys() == {NO_BOUNDS}
+
+
 @pytest.fixture
 def named_log(logs, tmp_path, monkeypatch):
     """A log that is known by a name, which is also that of a policy."""
