@@ -152,12 +152,27 @@ def under_labels(suite: Suite, content: bytes) -> Suite | None:
     return suite._replace(entries=tuple(entry._replace(label=label) for entry, label in entries))
 
 
+def continued_suite(folder: Path, suite: Suite) -> Suite:
+    """Return a suite under the labels that it has in a folder; as it is if it has none there.
+
+    Raises BfenvError if the folder's `suite.json` cannot be read.
+    """
+    file = folder / "suite.json"
+    if not file.exists():
+        return suite
+    return under_labels(suite, _read(file)) or suite
+
+
 def open_store(folder: Path, suite: Suite) -> None:
     """Make the folder of a leaderboard, or check that it is this suite's.
 
-    Raises BfenvError if it cannot be made, or holds rows of another suite or version.
+    Args:
+        folder: The folder.
+        suite: The suite, under the labels that it has there, see `continued_suite`.
+
+    Raises:
+        BfenvError: If it cannot be made, or holds rows of another suite or version.
     """
-    text = encode_json(suite.description())
     try:
         for part in ("rows", "timings"):
             (folder / part).mkdir(parents=True, exist_ok=True)
@@ -167,8 +182,8 @@ def open_store(folder: Path, suite: Suite) -> None:
         remove_leftovers(place)
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
-        write_atomically(file, text)
-    elif _read(file) != text:
+        write_atomically(file, encode_json(suite.description()))
+    elif under_labels(suite, _read(file)) != suite:
         raise BfenvError(
             f"{folder} holds the rows of another suite or version, see {file}; "
             f"{suite.name} needs a folder of its own"
