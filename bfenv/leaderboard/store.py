@@ -9,7 +9,7 @@ run can resume, and the folders of shards can be merged by copying.
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,20 +75,15 @@ def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True
             agents; the message names the files.
     """
     folder = Path(folder)
-    paths = sorted((folder / "rows").glob("*.json"))
-    if not paths:
+    files = [(path, row) for path, _, row in read_rows(folder)]
+    if not files:
         raise BfenvError(f"{folder}: no rows of a leaderboard in it")
-    rows = []
-    for path in paths:
-        try:
-            rows.append(Row.from_json(_read(path), path))
-        except OSError as error:
-            raise BfenvError(f"{path}: cannot be read: {error}") from error
     if check_names:
-        for path, row in zip(paths, rows, strict=True):
+        for path, row in files:
             _check_name(row, path)
+    rows = [row for _, row in files]
     seen: dict[tuple[str, str, int], str] = {}
-    for path, row in zip(paths, rows, strict=True):
+    for path, row in files:
         run = (row.policy, row.workload, row.seed)
         if run in seen:
             raise BfenvError(f"{folder}: {seen[run]} and {path.stem} are of the same run")
@@ -103,6 +98,19 @@ def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True
         [row for row in ranked if not row.ok],
         tuple(row for row in rows if row.kind == "log" and row.ok),
     )
+
+
+def read_rows(folder: Path) -> Iterator[tuple[Path, bytes, Row]]:
+    """Yield the path, the content and the row of each file of rows, in the order of their names.
+
+    Raises BfenvError if a file is not a row; the message names the file.
+    """
+    for path in sorted((folder / "rows").glob("*.json")):
+        try:
+            content = _read(path)
+        except OSError as error:
+            raise BfenvError(f"{path}: cannot be read: {error}") from error
+        yield path, content, Row.from_json(content, path)
 
 
 def _read(path: Path) -> bytes:

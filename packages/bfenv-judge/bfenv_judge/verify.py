@@ -29,6 +29,7 @@ from bfenv.leaderboard.store import (
     LARGEST,
     Leaderboard,
     read_leaderboard,
+    read_rows,
     schedule_file,
     under_labels,
 )
@@ -42,7 +43,7 @@ __all__ = ["CheckResult", "verify"]
 
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
 AS_KEPT = "its schedule was kept and gives its results, but it was not run again"
-CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
+CHECKS = ("suite", "file", "name", "workload", "schedule", "run again", "results", "bounds")
 
 
 class CheckResult(NamedTuple):
@@ -69,7 +70,8 @@ def verify(
 ) -> Iterator[CheckResult]:
     """Check a leaderboard's folder, which may come from anywhere.
 
-    The suite must be the one of its name, and every row on one of its traces. Names must be those
+    The suite must be the one of its name, and every row on one of its traces. The files of rows
+    must have the bytes that bfenv writes: no other fields, and none twice. Names must be those
     of bfenv's own policies and agents, or unlike them, and bfenv's own have no other code.
     Schedules that were kept must be possible on the machine, and give all results of their rows.
     Rows are run again, and must have the same bytes, except for versions, commit and sandbox.
@@ -99,10 +101,11 @@ def verify(
     """
     leaderboard = read_leaderboard(folder, check_names=False)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
+    changed_keys = {row.key for _, content, row in read_rows(folder) if content != row.to_json()}
     keys = [row.key for row in rows]
     is_part = sample is not None and sample < len(keys)
     drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
-    begin(2 + 3 * len(rows) + len(drawn))
+    begin(2 + 4 * len(rows) + len(drawn))
     suite: Suite | None = None
     verdict = CheckResult("suite", HOLDS)
     try:
@@ -146,6 +149,7 @@ def verify(
     try:
         for row in rows:
             is_known = row.key in keys_with_trace
+            yield _check_file(row, row.key in changed_keys)
             yield _check_name(row)
             yield _check_workload(row, suite, is_known)
             schedule = _check_schedule(leaderboard, row, is_known)
@@ -226,6 +230,14 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
         failed=moved(leaderboard.failed),
         logged=tuple(moved(leaderboard.logged)),
     )
+
+
+def _check_file(row: Row, is_changed: bool) -> CheckResult:
+    """Check that the file of a row holds nothing but the row: all other checks are of the row."""
+    if is_changed:
+        reason = "it has other bytes than bfenv writes for this row: fields were added or changed"
+        return CheckResult("file", WRONG, reason, row)
+    return CheckResult("file", HOLDS, "", row)
 
 
 def _check_name(row: Row) -> CheckResult:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bfenv import BfenvError
 from bfenv.cli.app import app
-from bfenv.evaluation.row import Row
+from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
 from bfenv.leaderboard.suite import find_suite, suite_of
@@ -57,7 +57,7 @@ def found(folder, **options):
 def change(folder, policy, /, **values):
     """Change fields of the rows of a policy."""
     for path in (folder / "rows").glob(f"{policy}_*.json"):
-        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+        path.write_bytes(encode_json(json.loads(path.read_text()) | values))
 
 
 NO_BOUNDS = ("bounds", UNCHECKED)
@@ -68,6 +68,7 @@ def test_an_honest_folder_holds(honest):
     verdicts = list(verify(honest))
     assert {one.check for one in verdicts if one.verdict == HOLDS} == {
         "suite",
+        "file",
         "name",
         "workload",
         "schedule",
@@ -84,7 +85,7 @@ def test_wrong_metric(copy, value):
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
     row["metrics"]["mean_wait"] = value
-    path.write_text(json.dumps(row))
+    path.write_bytes(encode_json(row))
     reason = found(copy)["schedule", WRONG]
     assert reason.startswith("mean_wait is ")
     assert reason.endswith(f"the row says {json.dumps(value)}")
@@ -118,10 +119,31 @@ def test_forged_results(copy, forge, reason):
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
     forge(row)
-    path.write_text(json.dumps(row))
+    path.write_bytes(encode_json(row))
     reasons = found(copy)
     assert list(reasons) == [("schedule", WRONG)]
     assert reasons["schedule", WRONG].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{\n", '{\n "note": "unchecked claim",\n'),
+        ("{\n", '{\n "policy": "SuperScheduler",\n'),
+        ("{\n", '{\n "metrics": {"mean_bounded_slowdown": 1.0},\n'),
+        ('"versus": {\n', '"versus": {\n  "mean_wait": {"difference": -9.0},\n'),
+        ('"queue_length": {\n', '"queue_length": {\n   "note": 1,\n'),
+        ('"seed": 0', '"seed":  0'),
+        (": null", ": NaN"),
+    ],
+)
+def test_other_bytes(copy, old, new):
+    """A file with fields that no row has, or with some twice, is found without running the row."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    assert list(found(copy)) == [("file", WRONG)]
 
 
 def test_trials_in_schedule(tmp_path):
@@ -140,7 +162,7 @@ def test_notes_of_agents(tmp_path, monkeypatch):
     (path,) = (tmp_path / "rows").iterdir()
     row = json.loads(path.read_text())
     del row["metrics"]["decisions"]
-    path.write_text(json.dumps(row))
+    path.write_bytes(encode_json(row))
     assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says null"
 
 
@@ -396,6 +418,7 @@ def test_unknown_code(copy):
         shutil.move(copy / "schedules" / f"{path.stem}.npz", copy / "schedules" / f"{key}.npz")
     verdicts = [one for one in verify(copy) if one.row and one.row.code]
     assert {(one.check, one.verdict) for one in verdicts} == {
+        ("file", HOLDS),
         ("name", HOLDS),
         ("workload", HOLDS),
         ("schedule", HOLDS),
