@@ -161,9 +161,7 @@ def verify(
             if row.key in drawn:
                 yield check
             if check.verdict == UNCHECKED and schedule.verdict != WRONG:
-                kept = schedule.verdict == HOLDS
-                reason = AS_KEPT if kept else "neither was its schedule kept nor was it run again"
-                yield CheckResult("results", UNVERIFIED, reason, row)
+                yield _unverified(row, schedule)
     finally:
         results.close()
         close_worker()
@@ -264,7 +262,9 @@ def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> CheckResul
 
 def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> CheckResult:
     """Check a schedule that was kept: against the machine, the row's hash and its results."""
-    if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
+    if not row.ok:
+        return CheckResult("schedule", UNCHECKED, "its row failed, so it has none", row)
+    if not schedule_file(leaderboard.folder, row.key).exists():
         return CheckResult(
             "schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row
         )
@@ -289,6 +289,20 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
         )
         reason = f"{metric} is {value}, the row says {claim}"
     return CheckResult("schedule", WRONG, reason, row)
+
+
+def _unverified(row: Row, schedule: CheckResult) -> CheckResult:
+    """Tell why the results of a row that was not run again are unverified.
+
+    * `schedule`: the verdict on its schedule.
+    """
+    if not row.ok:
+        reason = "it failed, and was not run again"
+    elif schedule.verdict == HOLDS:
+        reason = AS_KEPT
+    else:
+        reason = "neither was its schedule kept nor was it run again"
+    return CheckResult("results", UNVERIFIED, reason, row)
 
 
 def _with_schedule(row: Row, schedule: Schedule) -> Row:

@@ -341,6 +341,15 @@ def test_commands_are_not_run(tmp_path, monkeypatch):
     assert ("run again", UNCHECKED) not in found(tmp_path, sample=None, trust=True)
 
 
+def test_failed_row(tmp_path, monkeypatch):
+    """A failed row has no schedule to keep, and the reason says so."""
+    run_suite(TINY, players=["false"], out=tmp_path, seeds=1, keep_schedules=True)
+    monkeypatch.setattr("bfenv_judge.verify.find_suite", lambda name: TINY)
+    reasons = found(tmp_path)
+    assert reasons["schedule", UNCHECKED] == "its row failed, so it has none"
+    assert reasons["results", UNVERIFIED] == "it failed, and was not run again"
+
+
 def test_a_missing_model(copy):
     """The row of a saved model that is not here is not checked, and the others are."""
     change(copy, "fcfs", kind="agent", policy="missing.zip")
