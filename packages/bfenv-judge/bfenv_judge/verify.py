@@ -281,14 +281,18 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
     if not names:
         return CheckResult("schedule", HOLDS, "", row)
     field, _, metric = names[0].partition(".")
-    reason = f"{field} does not follow from the schedule"
-    if metric:
-        value, claim = (
-            "null" if (number := run.metrics.get(metric)) is None else f"{number:.6g}"
-            for run in (computed, row)
-        )
+    reason = f"{metric or field} does not follow from the schedule"
+    numbers = computed.metrics.get(metric), row.metrics.get(metric)
+    if numbers != (None, None):  # these are of a metric that only one of the rows has, as null
+        value, claim = _as_texts(*numbers)
         reason = f"{metric} is {value}, the row says {claim}"
     return CheckResult("schedule", WRONG, reason, row)
+
+
+def _as_texts(*numbers: float | None) -> list[str]:
+    """Write different numbers with six digits, or with all if six do not tell them apart."""
+    texts = ["null" if number is None else f"{number:.6g}" for number in numbers]
+    return texts if len(set(texts)) == len(texts) else [repr(number) for number in numbers]
 
 
 def _unverified(row: Row, schedule: CheckResult) -> CheckResult:

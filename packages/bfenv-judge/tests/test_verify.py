@@ -94,6 +94,17 @@ def test_wrong_metric(copy, value):
     assert found(copy, sample=None)["run again", WRONG] == "metrics.mean_wait differs"
 
 
+def test_small_change(copy):
+    """A metric and the claim that differs from it in its last digits are told apart."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    row = json.loads(path.read_text())
+    value = row["metrics"]["mean_wait"]
+    claim = row["metrics"]["mean_wait"] = value * (1 + 1e-12)
+    path.write_bytes(encode_json(row))
+    reason = f"mean_wait is {value!r}, the row says {claim!r}"
+    assert found(copy) == {("schedule", WRONG): reason}
+
+
 def forget_metrics(row):
     del row["metrics"]["max_wait"], row["metrics"]["mean_bounded_slowdown"]
 
@@ -103,6 +114,7 @@ def forget_metrics(row):
     [
         (forget_metrics, "mean_bounded_slowdown is "),
         (lambda row: row["metrics"].update(mine=1), "mine is null, the row says 1"),
+        (lambda row: row["metrics"].update(mine=None), "mine does not follow from the schedule"),
         (lambda row: row["versus"].clear(), "versus does not follow from the schedule"),
         (lambda row: row.update(curves={}), "curves does not follow from the schedule"),
         (lambda row: row.update(classes={}), "classes does not follow from the schedule"),
