@@ -293,7 +293,7 @@ def with_schedule(
         full, tau: As of `evaluate`.
         notes: What an agent notes of its run, for the metrics.
     """
-    logged = _logged(case)
+    logged = schedule if row.kind == "log" else _logged(case)
     if full:
         easy, fair = (
             _references_of(case.source, case.options)

@@ -20,7 +20,7 @@ from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.make_row import make_row, warm_environment, warm_seconds
 from bfenv.leaderboard.referee import find_referee
-from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
+from bfenv.leaderboard.store import CONTENTS, continued_suite, find_row, open_store, write_row
 from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.shards import take_shard
@@ -65,7 +65,8 @@ def run_suite(
 
     Args:
         suite, policies, agents, players, seeds: What to run, see `plan_rows`.
-        out: The folder, see `bfenv.leaderboard.store`; made if it does not exist.
+        out: The folder, see `bfenv.leaderboard.store`; made if it does not exist. Logs of someone's
+            own keep the labels that they have in it, also if their files are elsewhere now.
         timeout: Seconds that a row may take.
         trust: Open saved models, which may run any code.
         keep_schedules: Also write the start and end of every job.
@@ -99,6 +100,7 @@ def run_suite(
                 "if you know where it comes from"
             )
     folder = Path(out)
+    suite = continued_suite(folder, suite)
     limits = limits.hiding([*(folder / part for part in CONTENTS), *suite.files])
     plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits, waiting), shard)
     open_store(folder, suite)
@@ -154,9 +156,10 @@ def _existing_row(folder: Path, task: Task, retry: bool) -> Row | None:
     row = find_row(folder, task.key)
     if row is None or (retry and not row.ok):
         return None
-    made_of = (row.suite, row.code, row.source, row.workload_hash)
-    is_this = made_of == (task.suite, task.code, task.trace.source, task.trace.hash)
-    return row if is_this else None
+    made_of = (row.suite, row.code, row.workload_hash)
+    is_this = made_of == (task.suite, task.code, task.trace.hash)
+    is_here = task.is_own or row.source == task.trace.source  # files of one's own may move
+    return row if is_this and is_here else None
 
 
 def _warm_up(

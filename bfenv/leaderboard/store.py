@@ -9,7 +9,7 @@ run can resume, and the folders of shards can be merged by copying.
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import read_file, remove_leftovers, write_atomically
 from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.own_names import check_name
-from bfenv.leaderboard.suite import Suite
+from bfenv.leaderboard.suite import OWN_PREFIX, Suite
 from bfenv.workloads.load import path_in
 
 LARGEST = 2**24  # bytes of a row; those of a million jobs have a thousandth of that
@@ -75,20 +75,15 @@ def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True
             agents; the message names the files.
     """
     folder = Path(folder)
-    paths = sorted((folder / "rows").glob("*.json"))
-    if not paths:
+    files = [(path, row) for path, _, row in read_rows(folder)]
+    if not files:
         raise BfenvError(f"{folder}: no rows of a leaderboard in it")
-    rows = []
-    for path in paths:
-        try:
-            rows.append(Row.from_json(_read(path), path))
-        except OSError as error:
-            raise BfenvError(f"{path}: cannot be read: {error}") from error
     if check_names:
-        for path, row in zip(paths, rows, strict=True):
+        for path, row in files:
             _check_name(row, path)
+    rows = [row for _, row in files]
     seen: dict[tuple[str, str, int], str] = {}
-    for path, row in zip(paths, rows, strict=True):
+    for path, row in files:
         run = (row.policy, row.workload, row.seed)
         if run in seen:
             raise BfenvError(f"{folder}: {seen[run]} and {path.stem} are of the same run")
@@ -105,6 +100,19 @@ def read_leaderboard(folder: str | os.PathLike[str], *, check_names: bool = True
     )
 
 
+def read_rows(folder: Path) -> Iterator[tuple[Path, bytes, Row]]:
+    """Yield the path, the content and the row of each file of rows, in the order of their names.
+
+    Raises BfenvError if a file is not a row; the message names the file.
+    """
+    for path in sorted((folder / "rows").glob("*.json")):
+        try:
+            content = _read(path)
+        except OSError as error:
+            raise BfenvError(f"{path}: cannot be read: {error}") from error
+        yield path, content, Row.from_json(content, path)
+
+
 def _read(path: Path) -> bytes:
     """Read a file of a board: it is no link, and no larger than such a file is."""
     return read_file(path, LARGEST, follow=False)
@@ -118,12 +126,61 @@ def _check_name(row: Row, path: Path) -> None:
         raise BfenvError(f"{path}: {error}") from error
 
 
+def under_labels(suite: Suite, content: bytes) -> Suite | None:
+    """Return a suite under the labels that a board gives its workloads.
+
+    A suite of someone's own logs is identified by their content alone. The names of files may
+    differ between machines, and with them labels and sources. The sources remain those of `suite`.
+
+    Args:
+        suite: The suite as it is made here.
+        content: What the board's `suite.json` holds.
+
+    Returns:
+        The suite, or None if `content` describes another suite.
+    """
+    if not suite.name.startswith(OWN_PREFIX):
+        return suite if content == encode_json(suite.description()) else None
+    try:
+        parts = json.loads(content)["workloads"]
+        board_entries = [
+            entry._replace(
+                label=str(part["workload"]),
+                traces=(entry.traces[0]._replace(source=str(part["traces"][0]["source"])),),
+            )
+            for entry, part in zip(suite.entries, parts, strict=True)
+        ]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    labels = [entry.label for entry in board_entries]
+    described = suite._replace(entries=tuple(board_entries)).description()
+    if len(set(labels)) < len(labels) or content != encode_json(described):
+        return None
+    entries = zip(suite.entries, labels, strict=True)
+    return suite._replace(entries=tuple(entry._replace(label=label) for entry, label in entries))
+
+
+def continued_suite(folder: Path, suite: Suite) -> Suite:
+    """Return a suite under the labels that it has in a folder; as it is if it has none there.
+
+    Raises BfenvError if the folder's `suite.json` cannot be read.
+    """
+    file = folder / "suite.json"
+    if not file.exists():
+        return suite
+    return under_labels(suite, _read(file)) or suite
+
+
 def open_store(folder: Path, suite: Suite) -> None:
     """Make the folder of a leaderboard, or check that it is this suite's.
 
-    Raises BfenvError if it cannot be made, or holds rows of another suite or version.
+    Args:
+        folder: The folder.
+        suite: The suite, under the labels that it has there, see `continued_suite`.
+
+    Raises:
+        BfenvError: If it cannot be made, or holds rows of another suite or version.
     """
-    text = encode_json(suite.description())
     try:
         for part in ("rows", "timings"):
             (folder / part).mkdir(parents=True, exist_ok=True)
@@ -133,8 +190,8 @@ def open_store(folder: Path, suite: Suite) -> None:
         remove_leftovers(place)
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
-        write_atomically(file, text)
-    elif _read(file) != text:
+        write_atomically(file, encode_json(suite.description()))
+    elif under_labels(suite, _read(file)) != suite:
         raise BfenvError(
             f"{folder} holds the rows of another suite or version, see {file}; "
             f"{suite.name} needs a folder of its own"

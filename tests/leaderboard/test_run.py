@@ -13,8 +13,8 @@ import pytest
 
 import bfenv
 from bfenv.leaderboard.run import run_suite
-from bfenv.leaderboard.store import time_spent
-from bfenv.leaderboard.suite import SUITES
+from bfenv.leaderboard.store import read_leaderboard, time_spent
+from bfenv.leaderboard.suite import SUITES, suite_of
 from tests.leaderboard.suites import SAMPLES, TINY, json_rows, row_files, with_other_content
 
 SMOKE = SUITES["smoke-v1"]
@@ -183,6 +183,26 @@ def test_other_content(tmp_path):
         run_suite(with_other_content(TINY), ["easy"], out=tmp_path)
     assert row_files(tmp_path) == {}
     assert len(run_suite(TINY, ["easy"], out=tmp_path).new_rows) == 1
+
+
+def test_moved_log(site, tmp_path):
+    """A board of one's own log goes on under its label, wherever the log is and whatever its name.
+
+    Rows that are there are not made again.
+    """
+    board, moved = tmp_path / "board", tmp_path / "renamed.swf"
+    run_suite(suite_of([str(site)]), ["fcfs"], out=board)
+    before, described = row_files(board), (board / "suite.json").read_bytes()
+    shutil.copy(site, moved)
+    outcome = run_suite(suite_of([str(moved)]), ["fcfs", "easy"], out=board)
+    assert [(row.policy, row.source) for row in outcome.new_rows] == [("easy", str(moved))]
+    assert len(outcome.existing_rows) == len(before) == 2
+    assert {row.workload for row in read_leaderboard(board).rows} == {"site"}
+    assert before.items() <= row_files(board).items()
+    assert (board / "suite.json").read_bytes() == described
+    other = suite_of([f"{moved}:job_count=10"])
+    with pytest.raises(bfenv.BfenvError, match=f"{other.name} needs a folder of its own"):
+        run_suite(other, ["easy"], out=board)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e7])

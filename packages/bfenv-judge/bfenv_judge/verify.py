@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import random
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,15 @@ from bfenv.leaderboard.entrants import check_identity
 from bfenv.leaderboard.limits import DEFAULT_LIMITS, PlayerLimits
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
-from bfenv.leaderboard.store import CONTENTS, LARGEST, Leaderboard, read_leaderboard, schedule_file
+from bfenv.leaderboard.store import (
+    CONTENTS,
+    LARGEST,
+    Leaderboard,
+    read_leaderboard,
+    read_rows,
+    schedule_file,
+    under_labels,
+)
 from bfenv.leaderboard.suite import OWN_PREFIX, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.sweep import run_tasks
@@ -36,7 +43,7 @@ __all__ = ["CheckResult", "verify"]
 
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
 AS_KEPT = "its schedule was kept and gives its results, but it was not run again"
-CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
+CHECKS = ("suite", "file", "name", "workload", "schedule", "run again", "results", "bounds")
 
 
 class CheckResult(NamedTuple):
@@ -63,7 +70,8 @@ def verify(
 ) -> Iterator[CheckResult]:
     """Check a leaderboard's folder, which may come from anywhere.
 
-    The suite must be the one of its name, and every row on one of its traces. Names must be those
+    The suite must be the one of its name, and every row on one of its traces. The files of rows
+    must have the bytes that bfenv writes: no other fields, and none twice. Names must be those
     of bfenv's own policies and agents, or unlike them, and bfenv's own have no other code.
     Schedules that were kept must be possible on the machine, and give all results of their rows.
     Rows are run again, and must have the same bytes, except for versions, commit and sandbox.
@@ -93,10 +101,11 @@ def verify(
     """
     leaderboard = read_leaderboard(folder, check_names=False)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
+    changed_keys = {row.key for _, content, row in read_rows(folder) if content != row.to_json()}
     keys = [row.key for row in rows]
     is_part = sample is not None and sample < len(keys)
     drawn = set(random.Random(seed).sample(keys, sample or 0) if is_part else keys)
-    begin(2 + 3 * len(rows) + len(drawn))
+    begin(2 + 4 * len(rows) + len(drawn))
     suite: Suite | None = None
     verdict = CheckResult("suite", HOLDS)
     try:
@@ -140,6 +149,7 @@ def verify(
     try:
         for row in rows:
             is_known = row.key in keys_with_trace
+            yield _check_file(row, row.key in changed_keys)
             yield _check_name(row)
             yield _check_workload(row, suite, is_known)
             schedule = _check_schedule(leaderboard, row, is_known)
@@ -151,9 +161,7 @@ def verify(
             if row.key in drawn:
                 yield check
             if check.verdict == UNCHECKED and schedule.verdict != WRONG:
-                kept = schedule.verdict == HOLDS
-                reason = AS_KEPT if kept else "neither was its schedule kept nor was it run again"
-                yield CheckResult("results", UNVERIFIED, reason, row)
+                yield _unverified(row, schedule)
     finally:
         results.close()
         close_worker()
@@ -167,12 +175,15 @@ class _MissingError(BfenvError):
 def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
     """Find the suite by its name, and check that the folder's file describes it.
 
+    The workloads of someone's own suite get the labels that they have in the folder.
+
     Raises _MissingError if its workloads were not given. Raises BfenvError if it is unknown, or is
     not what the file says.
     """
     name, file = leaderboard.suite, leaderboard.folder / "suite.json"
     try:
-        described = json.loads(read_file(file, LARGEST, follow=False))
+        content = read_file(file, LARGEST, follow=False)
+        json.loads(content)
     except (OSError, BfenvError, ValueError, RecursionError) as error:
         raise BfenvError(f"{file}: cannot be read: {error}") from error
     if not name.startswith(OWN_PREFIX):
@@ -185,23 +196,10 @@ def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
         suite = suite_of(workloads)
         if suite.name != name:
             raise BfenvError(f"with these workloads it is {suite.name}, not {name}")
-    if _without_places(described) != _without_places(suite.description()):
+    board_suite = under_labels(suite, content)
+    if board_suite is None:
         raise BfenvError(f"suite.json is not {name} of this version of bfenv")
-    return suite
-
-
-def _without_places(described: Any) -> Any:
-    """Return the description of a suite without the paths of its files, which differ by machine."""
-    if isinstance(described, dict):
-        parts = described.items()
-        return {
-            key: _without_places(value)
-            for key, value in parts
-            if key != "source" or not os.path.isabs(str(value))
-        }
-    if isinstance(described, list):
-        return [_without_places(part) for part in described]
-    return described
+    return board_suite
 
 
 class _Place(NamedTuple):
@@ -220,7 +218,8 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
         moved_rows = []
         for row in rows:
             source = places.get((row.workload, row.workload_hash), row.source)
-            command = row.command.replace(shlex.quote(row.source), shlex.quote(source))
+            old, new = (f"--workload {shlex.quote(name)}" for name in (row.source, source))
+            command = row.command.replace(old, new, 1)
             moved_rows.append(replace(row, source=source, command=command))
         return moved_rows
 
@@ -229,6 +228,14 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
         failed=moved(leaderboard.failed),
         logged=tuple(moved(leaderboard.logged)),
     )
+
+
+def _check_file(row: Row, is_changed: bool) -> CheckResult:
+    """Check that the file of a row holds nothing but the row: all other checks are of the row."""
+    if is_changed:
+        reason = "it has other bytes than bfenv writes for this row: fields were added or changed"
+        return CheckResult("file", WRONG, reason, row)
+    return CheckResult("file", HOLDS, "", row)
 
 
 def _check_name(row: Row) -> CheckResult:
@@ -255,7 +262,9 @@ def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> CheckResul
 
 def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> CheckResult:
     """Check a schedule that was kept: against the machine, the row's hash and its results."""
-    if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
+    if not row.ok:
+        return CheckResult("schedule", UNCHECKED, "its row failed, so it has none", row)
+    if not schedule_file(leaderboard.folder, row.key).exists():
         return CheckResult(
             "schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row
         )
@@ -272,14 +281,32 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Check
     if not names:
         return CheckResult("schedule", HOLDS, "", row)
     field, _, metric = names[0].partition(".")
-    reason = f"{field} does not follow from the schedule"
-    if metric:
-        value, claim = (
-            "null" if (number := run.metrics.get(metric)) is None else f"{number:.6g}"
-            for run in (computed, row)
-        )
+    reason = f"{metric or field} does not follow from the schedule"
+    numbers = computed.metrics.get(metric), row.metrics.get(metric)
+    if numbers != (None, None):  # these are of a metric that only one of the rows has, as null
+        value, claim = _as_texts(*numbers)
         reason = f"{metric} is {value}, the row says {claim}"
     return CheckResult("schedule", WRONG, reason, row)
+
+
+def _as_texts(*numbers: float | None) -> list[str]:
+    """Write different numbers with six digits, or with all if six do not tell them apart."""
+    texts = ["null" if number is None else f"{number:.6g}" for number in numbers]
+    return texts if len(set(texts)) == len(texts) else [repr(number) for number in numbers]
+
+
+def _unverified(row: Row, schedule: CheckResult) -> CheckResult:
+    """Tell why the results of a row that was not run again are unverified.
+
+    * `schedule`: the verdict on its schedule.
+    """
+    if not row.ok:
+        reason = "it failed, and was not run again"
+    elif schedule.verdict == HOLDS:
+        reason = AS_KEPT
+    else:
+        reason = "neither was its schedule kept nor was it run again"
+    return CheckResult("results", UNVERIFIED, reason, row)
 
 
 def _with_schedule(row: Row, schedule: Schedule) -> Row:

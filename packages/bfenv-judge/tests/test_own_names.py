@@ -9,6 +9,7 @@ from bfenv import BfenvError
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.card import shipped_names
 from bfenv.baselines.registry import ALL, ELSEWHERE, FAMILIES
+from bfenv.evaluation.row import encode_json
 from bfenv.leaderboard.own_names import check_name, own_names, reading
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
@@ -106,7 +107,7 @@ def test_forged_boards(easy_board, tmp_path, monkeypatch, name):
     board = shutil.copytree(easy_board, tmp_path / "board")
     (path,) = (board / "rows").glob("easy_*.json")
     values = json.loads(path.read_text()) | {"policy": name, "code": f"sha256:{'0' * 64}"}
-    path.write_text(json.dumps(values))
+    path.write_bytes(encode_json(values))
     assert [one.check for one in verify(board, sample=0) if one.verdict == WRONG] == ["name"]
     with pytest.raises(BfenvError, match="bfenv's own|printable ASCII"):
         read_leaderboard(board)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bfenv import BfenvError
 from bfenv.cli.app import app
-from bfenv.evaluation.row import Row
+from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
 from bfenv.leaderboard.suite import find_suite, suite_of
@@ -57,7 +57,7 @@ def found(folder, **options):
 def change(folder, policy, /, **values):
     """Change fields of the rows of a policy."""
     for path in (folder / "rows").glob(f"{policy}_*.json"):
-        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+        path.write_bytes(encode_json(json.loads(path.read_text()) | values))
 
 
 NO_BOUNDS = ("bounds", UNCHECKED)
@@ -68,6 +68,7 @@ def test_an_honest_folder_holds(honest):
     verdicts = list(verify(honest))
     assert {one.check for one in verdicts if one.verdict == HOLDS} == {
         "suite",
+        "file",
         "name",
         "workload",
         "schedule",
@@ -84,13 +85,24 @@ def test_wrong_metric(copy, value):
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
     row["metrics"]["mean_wait"] = value
-    path.write_text(json.dumps(row))
+    path.write_bytes(encode_json(row))
     reason = found(copy)["schedule", WRONG]
     assert reason.startswith("mean_wait is ")
     assert reason.endswith(f"the row says {json.dumps(value)}")
     for schedule in (copy / "schedules").iterdir():
         schedule.unlink()
     assert found(copy, sample=None)["run again", WRONG] == "metrics.mean_wait differs"
+
+
+def test_small_change(copy):
+    """A metric and the claim that differs from it in its last digits are told apart."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    row = json.loads(path.read_text())
+    value = row["metrics"]["mean_wait"]
+    claim = row["metrics"]["mean_wait"] = value * (1 + 1e-12)
+    path.write_bytes(encode_json(row))
+    reason = f"mean_wait is {value!r}, the row says {claim!r}"
+    assert found(copy) == {("schedule", WRONG): reason}
 
 
 def forget_metrics(row):
@@ -102,6 +114,7 @@ def forget_metrics(row):
     [
         (forget_metrics, "mean_bounded_slowdown is "),
         (lambda row: row["metrics"].update(mine=1), "mine is null, the row says 1"),
+        (lambda row: row["metrics"].update(mine=None), "mine does not follow from the schedule"),
         (lambda row: row["versus"].clear(), "versus does not follow from the schedule"),
         (lambda row: row.update(curves={}), "curves does not follow from the schedule"),
         (lambda row: row.update(classes={}), "classes does not follow from the schedule"),
@@ -118,10 +131,31 @@ def test_forged_results(copy, forge, reason):
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
     forge(row)
-    path.write_text(json.dumps(row))
+    path.write_bytes(encode_json(row))
     reasons = found(copy)
     assert list(reasons) == [("schedule", WRONG)]
     assert reasons["schedule", WRONG].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{\n", '{\n "note": "unchecked claim",\n'),
+        ("{\n", '{\n "policy": "SuperScheduler",\n'),
+        ("{\n", '{\n "metrics": {"mean_bounded_slowdown": 1.0},\n'),
+        ('"versus": {\n', '"versus": {\n  "mean_wait": {"difference": -9.0},\n'),
+        ('"queue_length": {\n', '"queue_length": {\n   "note": 1,\n'),
+        ('"seed": 0', '"seed":  0'),
+        (": null", ": NaN"),
+    ],
+)
+def test_other_bytes(copy, old, new):
+    """A file with fields that no row has, or with some twice, is found without running the row."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    assert list(found(copy)) == [("file", WRONG)]
 
 
 def test_trials_in_schedule(tmp_path):
@@ -140,7 +174,7 @@ def test_notes_of_agents(tmp_path, monkeypatch):
     (path,) = (tmp_path / "rows").iterdir()
     row = json.loads(path.read_text())
     del row["metrics"]["decisions"]
-    path.write_text(json.dumps(row))
+    path.write_bytes(encode_json(row))
     assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says null"
 
 
@@ -260,12 +294,72 @@ def test_own_logs(logs, tmp_path):
     assert "with these workloads it is own-" in reasons["suite", WRONG]
 
 
+def test_row_of_the_log(site, tmp_path):
+    """The row of what a log records holds with its schedule."""
+    run_suite(suite_of([str(site)]), ["fcfs"], out=tmp_path, keep_schedules=True)
+    assert len(read_leaderboard(tmp_path).logged) == 1
+    assert found(tmp_path, workloads=[str(site)], sample=None).keys() == {NO_BOUNDS}
+
+
+@pytest.fixture
+def named_log(logs, tmp_path, monkeypatch):
+    """A log that is known by a name, which is also that of a policy."""
+    path = tmp_path / "known" / "easy.swf"
+    path.parent.mkdir()
+    shutil.copy(logs / "other" / "site.swf", path)
+    monkeypatch.setenv("BFENV_TRACES", str(path.parent))
+    return path
+
+
+def test_other_file_names(logs, named_log, tmp_path):
+    """Rows on a log hold under another name of its file, and under its own name without a path."""
+    made_on = [str(logs / "other" / "site.swf"), "lublin:procs=16,jobs=40"]
+    run_suite(suite_of(made_on), ["easy"], out=tmp_path / "board", keep_schedules=True)
+    for name in (str(named_log), "easy"):
+        reasons = found(tmp_path / "board", workloads=[name, made_on[1]], sample=None)
+        assert reasons.keys() == {NO_BOUNDS}
+    run_suite(suite_of(["easy"]), ["easy"], out=tmp_path / "named", keep_schedules=True)
+    reasons = found(tmp_path / "named", workloads=made_on[:1], sample=None)
+    assert reasons.keys() == {NO_BOUNDS}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"load": null', '"load": 0.5'),
+        ('"workload": "site"', '"workload": 7'),
+        ('"workload": "site"', '"workload": "site", "workload": "other"'),
+        ('"workload": "site"', '"workload": "lublin"'),
+        ('"seeds": 3', '"seeds": 4'),
+        ('"jobs": 40', '"jobs": 41'),
+        ('"workloads": [', '"workloads": [3,'),
+    ],
+)
+def test_own_suite_changed(logs, tmp_path, old, new):
+    """A suite.json of one's own logs may differ in labels and sources, and in nothing else."""
+    workloads = [str(logs / "other" / "site.swf"), "lublin:procs=16,jobs=40"]
+    run_suite(suite_of(workloads), ["fcfs"], out=tmp_path)
+    text = (tmp_path / "suite.json").read_text()
+    assert old in text
+    (tmp_path / "suite.json").write_text(text.replace(old, new))
+    assert "suite.json is not own-" in found(tmp_path, workloads=workloads)["suite", WRONG]
+
+
 def test_commands_are_not_run(tmp_path, monkeypatch):
     """Commands of players, which come from rows, are run with `trust` only."""
     run_suite(TINY, players=["false"], out=tmp_path, seeds=1)
     monkeypatch.setattr("bfenv_judge.verify.find_suite", lambda name: TINY)
     assert found(tmp_path, sample=None)["run again", UNCHECKED].startswith("a command may do any")
     assert ("run again", UNCHECKED) not in found(tmp_path, sample=None, trust=True)
+
+
+def test_failed_row(tmp_path, monkeypatch):
+    """A failed row has no schedule to keep, and the reason says so."""
+    run_suite(TINY, players=["false"], out=tmp_path, seeds=1, keep_schedules=True)
+    monkeypatch.setattr("bfenv_judge.verify.find_suite", lambda name: TINY)
+    reasons = found(tmp_path)
+    assert reasons["schedule", UNCHECKED] == "its row failed, so it has none"
+    assert reasons["results", UNVERIFIED] == "it failed, and was not run again"
 
 
 def test_a_missing_model(copy):
@@ -345,6 +439,7 @@ def test_unknown_code(copy):
         shutil.move(copy / "schedules" / f"{path.stem}.npz", copy / "schedules" / f"{key}.npz")
     verdicts = [one for one in verify(copy) if one.row and one.row.code]
     assert {(one.check, one.verdict) for one in verdicts} == {
+        ("file", HOLDS),
         ("name", HOLDS),
         ("workload", HOLDS),
         ("schedule", HOLDS),
