@@ -113,7 +113,7 @@ def suite_of(workloads: Sequence[str]) -> Suite:
 
 def content_hash(trace: "Trace") -> str:
     """Return the hash of all that a simulation of the trace depends on, like "sha256:..."."""
-    return f"sha256:{trace.hash}"
+    return trace.content_hash
 
 
 def load_frozen(source: str, expected: str) -> "Trace":

@@ -72,7 +72,7 @@ class Gap(NamedTuple):
             metrics(schedule)[self.metric] for schedule in (self.offline, self.fair, self.reference)
         )
         return GapNumbers(
-            f"sha256:{self.reference.trace.hash}", self.metric, self.bound, offline, fair, reference
+            self.reference.trace.content_hash, self.metric, self.bound, offline, fair, reference
         )
 
 
@@ -170,7 +170,7 @@ def load_gap(path: Path, trace: Trace) -> Gap:
             schedules are others than it says.
     """
     numbers, exponent, (offline_wait, fair_wait, intervals, price) = _read(path)
-    if numbers.workload_hash != f"sha256:{trace.hash}":
+    if numbers.workload_hash != trace.content_hash:
         raise BfenvError(
             f"{path}: is about other jobs than {trace.name}: give the workload that it was made for"
         )
