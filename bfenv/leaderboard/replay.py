@@ -13,7 +13,6 @@ from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row
 from bfenv.leaderboard.store import Leaderboard, schedule_file
-from bfenv.leaderboard.suite import content_hash
 from bfenv.workloads.load import load_workload
 
 ARRAYS = ("start", "end", "trial_start", "trial_end")
@@ -72,7 +71,7 @@ def trace_of(row: Row) -> Trace:
         trace = load_workload(row.source)
     except FileNotFoundError as error:
         raise WorkloadError(str(error)) from error
-    if content_hash(trace) != row.workload_hash:
+    if trace.content_hash != row.workload_hash:
         raise WorkloadError(f"{row.workload}: {row.source} has other jobs than the row's")
     return trace
 

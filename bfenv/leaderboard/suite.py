@@ -26,7 +26,7 @@ class FrozenTrace(NamedTuple):
 
     source: str  # what `load_workload` makes it from
     jobs: int
-    hash: str  # its `content_hash`
+    hash: str  # `content_hash` of it
 
 
 class Entry(NamedTuple):
@@ -100,7 +100,7 @@ def suite_of(workloads: Sequence[str]) -> Suite:
         trace = load_workload(source)
         if trace.name in entries:
             raise WorkloadError(f"two workloads have the name {trace.name!r}")
-        frozen = FrozenTrace(source, len(trace), content_hash(trace))
+        frozen = FrozenTrace(source, len(trace), trace.content_hash)
         is_logged = logged_schedule(trace) is not None
         entries[trace.name] = Entry(trace.name, (frozen,), None, is_logged)
     hashes = " ".join(entry.traces[0].hash for entry in entries.values())
@@ -111,23 +111,18 @@ def suite_of(workloads: Sequence[str]) -> Suite:
     )
 
 
-def content_hash(trace: "Trace") -> str:
-    """Return the hash of all that a simulation of the trace depends on, like "sha256:..."."""
-    return trace.content_hash
-
-
 def load_frozen(source: str, expected: str) -> "Trace":
     """Load a trace that must have a certain content.
 
     * `source`: what `load_workload` takes.
-    * `expected`: the `content_hash` of the trace.
+    * `expected`: `content_hash` of the trace.
 
     Raises WorkloadError if the hash differs, or the trace cannot be loaded.
     """
     from bfenv.workloads.load import load_workload
 
     trace = load_workload(source)
-    actual = content_hash(trace)
+    actual = trace.content_hash
     if actual != expected:
         raise WorkloadError(
             f"{source}: its content is not the suite's: expected {expected}, found {actual}; "

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import bfenv
-from bfenv.leaderboard.suite import Entry, FrozenTrace, Suite, content_hash
+from bfenv.leaderboard.suite import Entry, FrozenTrace, Suite
 
 SAMPLES = "tests.leaderboard.sample_agents"
 
 
 def frozen(source):
     trace = bfenv.load_workload(source)
-    return FrozenTrace(source, len(trace), content_hash(trace))
+    return FrozenTrace(source, len(trace), trace.content_hash)
 
 
 TINY = Suite(

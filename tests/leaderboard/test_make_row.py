@@ -13,7 +13,6 @@ from bfenv.core.versions import sources_hash, versions
 from bfenv.evaluation.row import Curves, Versus
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.provenance import commit, is_made_here
-from bfenv.leaderboard.suite import content_hash
 from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
 from tests.leaderboard.suites import SAMPLES, TINY
@@ -41,7 +40,7 @@ def test_policy():
     assert (row.suite, row.policy, row.kind) == ("tiny-v1", "easy(order=sjf)", "policy")
     assert (row.workload, row.load, row.seed, row.code) == ("one", 0.8, 0, None)
     assert (row.status, row.error) == ("ok", "")
-    assert row.workload_hash == content_hash(trace)
+    assert row.workload_hash == trace.content_hash
     assert (row.jobs, row.processors) == (len(trace), trace.processors)
     assert row.offered_load == trace.offered_load
     assert row.command == (

@@ -82,7 +82,7 @@ def test_log_content(suite):
 def test_other_content():
     """Other content is refused, naming both hashes."""
     trace = traces("smoke-v1")[0]
-    found = suites.content_hash(bfenv.load_workload("lublin:jobs=10"))
+    found = bfenv.load_workload("lublin:jobs=10").content_hash
     with pytest.raises(bfenv.WorkloadError, match=f"expected {trace.hash}, found {found}"):
         suites.load_frozen("lublin:jobs=10", trace.hash)
 
@@ -108,12 +108,10 @@ def test_content_hash(column, changed):
         "user": [0, 1, 0],
         "processors": 4,
     }
-    one = bfenv.make_trace(**values)
-    assert suites.content_hash(one) == suites.content_hash(
-        bfenv.make_trace(**values, name="another")
-    )
+    trace = bfenv.make_trace(**values)
+    renamed = bfenv.make_trace(**values, name="another")
     other = bfenv.make_trace(**values | {column: changed})
-    assert suites.content_hash(one) != suites.content_hash(other)
+    assert trace.content_hash == renamed.content_hash != other.content_hash
 
 
 def test_archive_suite():
