@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from datetime import UTC, datetime, tzinfo
 
+from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage, Trace
 from bfenv.core.text import counted
@@ -20,6 +21,7 @@ EVENT_COLUMNS = ("NodeName", "TimeStart", "TimeEnd", "TRES")
 EVENTS = f"sacctmgr -P show event format={','.join(EVENT_COLUMNS)} Start=2026-01-01"
 OPEN = 2**62  # end of an event without one
 WHOLE = -1  # processors of an outage of the whole machine
+LONG_AFTER = 30 * DAY  # the log's last job: hardly any job waits so long, so the year may be wrong
 LEFT_OUT = {
     "cluster": "of the cluster as a whole, no outage of a node",
     "others": "of nodes of other partitions",
@@ -115,8 +117,9 @@ def load_outages(
     notes = []
     if count := sum(end <= 0 for _, _, end, _ in events):
         notes.append(f"{counted(count, 'outage')} before the log's first submission left out")
-    if count := sum(first >= last for _, first, _, _ in events):
-        notes.append(f"{counted(count, 'outage')} after the log's last job")
+    if count := sum(first >= last + LONG_AFTER for _, first, _, _ in events):
+        days = LONG_AFTER // DAY
+        notes.append(f"{counted(count, 'outage')} over {days} days after the log's last job")
     windows = [] if is_slurm else events
     if count := sum(first < 0 < end for _, first, end, _ in windows):
         notes.append(f"{counted(count, 'outage')} cut at the log's first submission")

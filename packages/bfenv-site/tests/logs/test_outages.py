@@ -68,7 +68,7 @@ def test_file(tmp_path):
         outages = load_outages(path, site(tmp_path))
     assert outages == (Outage(0, 600, 4), Outage(1000, 2000, 4), Outage(3000, 3001, 2))
     path.write_text(f"{NOON},{NOON + 600}\n2030-01-01,2030-01-02\n")
-    with pytest.warns(UserWarning, match="1 outage after the log's last job$"):
+    with pytest.warns(UserWarning, match="1 outage over 30 days after the log's last job$"):
         assert load_outages(path, site(tmp_path))[0] == Outage(0, 600, 4)
 
 
