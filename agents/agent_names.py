@@ -28,7 +28,7 @@ from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, describe_model, load_agent
 from bfenv.agents.seen_jobs import Span, check_unseen
 from bfenv.baselines.registry import families, find_policy, policies
-from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.core.policy import Policy
@@ -245,7 +245,11 @@ def _as_agent(policy: Policy) -> OpenAgent:
         trained_on = read_card(policy.name.removeprefix(SHIPPED)).seen_jobs
 
     def make(env: BackfillEnv, seed: int) -> PolicyAgent:
-        return PolicyAgent(policy, env, seed)
+        try:
+            return PolicyAgent(policy, env, seed)
+        except PolicyError as error:  # a player's environment has no machine
+            hint = "a policy of yours takes part in a leaderboard by --policy"
+            raise PolicyError(f"{error}; {hint}") from error
 
     return OpenAgent(policy.name + POLICY_SUFFIX, make, {}, trained_on)
 

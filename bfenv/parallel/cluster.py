@@ -5,6 +5,7 @@ They are sent the tasks, each trace once, the logs that tasks load by name, and 
 
 import hashlib
 import pickle
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -106,7 +107,10 @@ def _own_versions() -> dict[str, str]:
 
 def _check_workers(client: Any, expected: dict[str, str]) -> None:
     """Check the workers that are there; those that come later check themselves."""
-    for worker, answer in client.run(_own_versions, on_error="return").items():
+    answers = client.run(_own_versions, on_error="return")
+    if not answers:
+        warnings.warn("the Dask cluster has no worker: the run waits for one", stacklevel=2)
+    for worker, answer in answers.items():
         if isinstance(answer, BaseException):
             raise BfenvError(
                 f"the worker {worker} cannot use bfenv: {type(answer).__name__}: {answer}"

@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -56,6 +57,8 @@ def _send_findings(
     sender: "Connection[Any, Any]",
 ) -> None:
     """Send every finding, and None at the end; runs in the child."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # the parent's handlers would print here, too
+        signal.signal(number, signal.SIG_DFL)
     # A fork has none of its parent's threads. If an inherited object were collected here and waited
     # for one of them, this process would never go on. Frozen objects are not collected.
     gc.freeze()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from bfenv.core.versions import versions
 from bfenv.evaluation import evaluate, workload_cases
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.suite import suite_of
-from bfenv.parallel.cluster import check_versions
+from bfenv.parallel.cluster import _check_workers, check_versions
 from bfenv.parallel.sweep import run_tasks
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
@@ -131,6 +132,13 @@ def test_changed_module(user, scheduler, monkeypatch):
     [after] = evaluate(["far_policy:decide"], case, backend="dask", scheduler=scheduler)
     [fcfs] = evaluate(["far_policy:decide"], case)
     assert before.metrics == fcfs.metrics != after.metrics  # here, the old one is still imported
+
+
+def test_no_workers():
+    """That a run waits for a first worker is said."""
+    client = SimpleNamespace(run=lambda *_, **__: {})
+    with pytest.warns(UserWarning, match="has no worker: the run waits for one"):
+        _check_workers(client, {})
 
 
 def test_versions():

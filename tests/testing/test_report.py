@@ -8,6 +8,7 @@ import gc
 import os
 import random
 import re
+import signal
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ import bfenv.core.cluster as c
 from bfenv.core.events import advance
 from bfenv.core.jobs import SIZE
 from bfenv.core.kernel import kernel
+from bfenv.testing.isolation import run_isolated
 from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on
 
@@ -481,3 +483,17 @@ def test_closure_trace():
 
     assert "'trace'" in str(report_on(closed))
     assert report_on(by_queue).faults == ()
+
+
+def test_signals():
+    """The process of a probe ends on a signal, whatever this process does on it."""
+
+    def probe(*_):
+        yield signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        trace = bfenv.make_trace([0], [1], [1], 1)
+        assert list(run_isolated(probe, bfenv.find_policy("easy"), [trace], seconds=30)) == [True]
+    finally:
+        signal.signal(signal.SIGTERM, before)
