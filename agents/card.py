@@ -205,7 +205,8 @@ def read_card(name: str | Path, kind: str | None = None) -> Card:
             damaged.
     """
     name = str(name)
-    return decode_card(name, read_content(name, kind))
+    content = read_content(name, kind)
+    return decode_card(str(card_path(Path(name))) if name.endswith(".zip") else name, content)
 
 
 def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
@@ -223,20 +224,21 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
         if name not in shipped_names():
             raise UnknownNameError("agent", name, shipped_names(kind))
         file = MODELS.joinpath(name + SUFFIX)
+    label = str(file) if name.endswith(".zip") else name  # in errors of what the file holds
     try:
         data = read_file(file, LARGEST_CARD) if isinstance(file, Path) else file.read_bytes()
         content = json.loads(data)
     except OSError as error:
-        raise PolicyError(f"{name}: cannot be read: {error.strerror}") from error
+        raise PolicyError(f"{label}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise PolicyError(f"{name}: is not a card of format {FORMAT!r}: {error}") from error
+        raise PolicyError(f"{label}: is not a card of format {FORMAT!r}: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise PolicyError(f"{name}: is not a card of format {FORMAT!r}")
+        raise PolicyError(f"{label}: is not a card of format {FORMAT!r}")
     if name.endswith(".zip") and content.get("model") != hash_of(Path(name)):
         raise PolicyError(f"{file}: is the card of another file, not of {Path(name).name}")
     card_kind = content.get("kind")
     if card_kind not in KINDS:
-        raise PolicyError(f"{name}: this version does not know agents of the kind {card_kind!r}")
+        raise PolicyError(f"{label}: this version does not know agents of the kind {card_kind!r}")
     if kind not in (None, card_kind):
         hint = f"; use --policy {SHIPPED}{name}" if card_kind == POLICY else ""
         raise PolicyError(f"{name} is a {card_kind}, not a {kind}{hint}")

@@ -86,6 +86,8 @@ def evaluate_agent(
         >>> [row.policy for row in rows][:2]
         ['random', 'easy']
     """
+    if isinstance(references, str):
+        raise BfenvError(f"references must be a list of policies, got {references!r}")
     case = Episodes(workload, episodes, seed, {"split": "test", **settings})
     agents = agents_of(agent, case, trust=trust, deterministic=deterministic)
     policies = {

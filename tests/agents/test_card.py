@@ -145,6 +145,15 @@ def test_name_in_error(tmp_path: Path) -> None:
         read_card(path)
 
 
+def test_file_of_a_model_in_error(tmp_path: Path) -> None:
+    """What is wrong with a model's card is said of the card's file."""
+    model = tmp_path / "mine.zip"
+    model.write_bytes(b"")
+    (tmp_path / "mine.card.json").write_text("{}")
+    with pytest.raises(PolicyError, match="mine.card.json: is not a card of format"):
+        read_card(model)
+
+
 @pytest.mark.parametrize(
     "policy",
     [

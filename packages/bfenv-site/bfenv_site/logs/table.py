@@ -117,12 +117,12 @@ def read_columns(
     """
     unknown = [field for field in mapping if field not in FIELDS]
     if unknown:
-        raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
+        raise WorkloadError(f"there is no field {unknown[0]!r}; fields are {', '.join(FIELDS)}")
     missing = [field for field in ("submit", "size") if field not in mapping]
     if "runtime" not in mapping and not {"start", "end"} <= mapping.keys():
         missing.append("runtime (or start and end)")
     if missing:
-        raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
+        raise WorkloadError(f"no column is given for {', '.join(missing)}")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     mapping, units = split_units(mapping)
