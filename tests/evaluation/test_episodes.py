@@ -242,6 +242,7 @@ def test_requested_starts():
         ("esay", {}, "did you mean easy"),
         ("random", {"seed": -1}, "seed .*-1"),
         ("random", {"max_episode_steps": 9}, "max_episode_steps must be None.*whole.* 9"),
+        ("random", {"references": "easy"}, "references must be a list of policies, got 'easy'"),
     ],
 )
 def test_errors(agent, options, named):
