@@ -205,8 +205,12 @@ def read_card(name: str | Path, kind: str | None = None) -> Card:
             damaged.
     """
     name = str(name)
-    content = read_content(name, kind)
-    return decode_card(str(card_path(Path(name))) if name.endswith(".zip") else name, content)
+    return decode_card(_label(name), read_content(name, kind))
+
+
+def _label(name: str) -> str:
+    """Return what errors call a card: its name, or its own file if `name` is a model's."""
+    return str(card_path(Path(name))) if name.endswith(".zip") else name
 
 
 def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
@@ -224,7 +228,7 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
         if name not in shipped_names():
             raise UnknownNameError("agent", name, shipped_names(kind))
         file = MODELS.joinpath(name + SUFFIX)
-    label = str(file) if name.endswith(".zip") else name  # in errors of what the file holds
+    label = _label(name)
     try:
         data = read_file(file, LARGEST_CARD) if isinstance(file, Path) else file.read_bytes()
         content = json.loads(data)

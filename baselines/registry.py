@@ -252,8 +252,7 @@ def _find(policy: str | Policy | Competitor | Callable[..., Any]) -> Policy | Co
     if options or policy.rstrip().endswith(")"):
         return _from_family(policy, name, options)
     target = _target(name)
-    prefix, colon, _ = name.partition(":")
-    is_imported = bool(colon) and prefix not in offers(GROUP)
+    is_imported = ":" in name and not _has_installed_prefix(name)
     if isinstance(target, Policy | Competitor):
         return _renamed(target, name) if is_imported else target
     if is_imported:
@@ -275,17 +274,23 @@ def _renamed(competitor: Policy | Competitor, name: str) -> Policy | Competitor:
 
 
 def _target(name: str) -> Any:
-    """Return what a name without options stands for: a competitor, or what makes one.
+    """Return the policy, the competitor or the family that a name without options refers to.
 
     The name is that of a family or of an installed policy, or "module:object", or an installed
     prefix and its argument, such as "agent:formula".
     """
-    prefix, colon, argument = name.partition(":")
-    if not colon:
+    if ":" not in name:
         return _named(name)
-    if prefix in offers(GROUP):
+    if _has_installed_prefix(name):
+        prefix, _, argument = name.partition(":")
         return _installed(prefix)(argument)
     return import_object(name, PolicyError)
+
+
+def _has_installed_prefix(name: str) -> bool:
+    """Tell whether a package offers what stands before a colon, as of "agent:formula"."""
+    prefix, colon, _ = name.partition(":")
+    return bool(colon) and prefix in offers(GROUP)
 
 
 def _named(name: str) -> Any:
@@ -306,8 +311,7 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
         names = ", ".join([*FAMILIES, *offers(GROUP)])
         raise PolicyError(f"{name} has no options; the names with options are {names}")
     family = _target(name)
-    prefix, colon, _ = name.partition(":")
-    if colon and prefix in offers(GROUP) and isinstance(family, Policy | Competitor):
+    if _has_installed_prefix(name) and isinstance(family, Policy | Competitor):
         raise PolicyError(f"{name} has no options")
     if not callable(family) or isinstance(family, Policy | Competitor):
         raise PolicyError(f"{name} does not make policies from options: it is {_kind(family)}")

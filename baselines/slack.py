@@ -180,7 +180,7 @@ def slack(seconds: float | str = SECONDS) -> Policy:
         expression(slack, {"seconds": length}),
         by_priority=True,
         unit=length,
-        summary="backfills a job if none is delayed by more than its slack, set by its priority",
+        summary="backfills unless a job is delayed beyond its slack, which depends on its priority",
         source="Talby and Feitelson 1999, as in Shmueli 2003, chapter 2",
     )
 
@@ -199,7 +199,7 @@ def relaxed(factor: float = FACTOR) -> Policy:
         expression(relaxed, {"factor": factor}),
         by_priority=False,
         unit=factor,
-        summary="backfills a job if none is delayed by more than a multiple of its estimate",
+        summary="backfills unless a job is delayed by more than a multiple of its estimate",
         source="Ward, Mahood and West 2002, as in Shmueli 2003, chapter 2",
     )
 

@@ -151,7 +151,7 @@ def _summary(options: Options) -> str:
         parts.append("overdue jobs first")
     if options.shadow_intervals >= 0:
         intervals = counted(options.shadow_intervals, "shadow interval")
-        parts.append(f"none passed for over {intervals}")
+        parts.append(f"no job is passed for longer than {intervals}")
     if options.trial:
         parts.append(f"after a trial of {options.trial} s")
     return ", ".join(parts)

@@ -311,7 +311,7 @@ def _on_episodes(
     from bfenv.evaluation.summary import REFERENCE
 
     if not agents and not policies:
-        raise BfenvError("episodes need someone to play them: give --agent or --policy")
+        raise BfenvError("episodes need --agent or --policy")
     settings = {"split": split, "episode_jobs": short_length(trace, split), "tau": tau}
     settings |= options if trace is None else {}
     cases = [Episodes(trace, count, 0, settings)]

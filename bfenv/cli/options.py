@@ -219,7 +219,7 @@ def check_output_folder(path: Path) -> None:
     Raises BfenvError if it is.
     """
     if path == Path():  # also of an empty text, as of a variable that is not set
-        raise BfenvError("give the results a folder of their own")
+        raise BfenvError("name a folder for the results, other than the current one")
     if path.exists() and not path.is_dir():
         raise BfenvError(f"{path} is a file, not a folder")
 

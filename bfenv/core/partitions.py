@@ -141,7 +141,7 @@ def with_partitions(trace: Trace, text: str) -> Trace:
 def names_of_partitions(trace: Trace) -> dict[int, str]:
     """Return the names of the partitions that jobs are in by their numbers; none without records.
 
-    UNNAMED stands for that of jobs that name none.
+    UNNAMED is the name for jobs whose records name no partition.
     """
     if trace.records is None:
         return {}
@@ -170,9 +170,9 @@ def machine_of_jobs(trace: Trace, partitions: Partitions) -> np.ndarray:
     result = np.empty(len(trace), dtype=np.int64)
     for number, name in names_of_partitions(trace).items():
         if name not in place:
-            known = listed([machine.name for machine in partitions.machines])
+            machines = listed([machine.name for machine in partitions.machines])
             location = "in no partition" if name == UNNAMED else f"in the partition {name}"
-            raise WorkloadError(f"{trace.name} has jobs {location}, and sizes of {known} only")
+            raise WorkloadError(f"{trace.name} has jobs {location}, and sizes of {machines} only")
         result[numbers == number] = place[name]
     sizes = np.array([machine.processors for machine in partitions.machines])
     large = trace.jobs.size > sizes[result]

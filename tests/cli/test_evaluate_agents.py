@@ -296,7 +296,7 @@ def test_workload_of_the_card(run, tmp_path):
         (("--agent", "easy:windw=8"), "windw"),
         (("--agent", "random", "--split", "tset"), "'tset'"),
         (("--agent", "random", "--seeds", 2), "--seeds has no effect on episodes"),
-        (("--episodes", 2), "give --agent or --policy"),
+        (("--episodes", 2), "episodes need --agent or --policy"),
         (("--agent", "easy", "-w", "lublin:jobs=500"), "split 'test' has"),
         (("--agent", "random", "--shard", "1/2"), "--shard"),
         (("--agent", "random", "-w", "lublin", "-w", "sdu"), "sdu"),

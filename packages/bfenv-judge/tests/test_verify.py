@@ -95,7 +95,7 @@ def test_wrong_metric(copy, value):
 
 
 def test_small_change(copy):
-    """A metric and the claim that differs from it in its last digits are told apart."""
+    """Two numbers that differ in their last digits are printed with these digits."""
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
     value = row["metrics"]["mean_wait"]

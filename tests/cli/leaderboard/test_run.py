@@ -77,7 +77,7 @@ def test_random_agents(run, tmp_path, monkeypatch, agents, added):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", ""), "give the results a folder of their own"),
+        (("--out", ""), "name a folder for the results, other than the current one"),
         (
             ("--out", "board", "--player", "easy"),
             "easy is given as a player, but is the name of bfenv's own",

@@ -236,13 +236,13 @@ def source_of(
     """
     if is_partitioned(trace):
         raise BfenvError(
-            f"{trace.name} has partitions with processors of their own, and a forecast is for one "
-            "machine: choose one by adding partition=NAME to the name of the log"
+            f"{trace.name} has partitions, and a forecast is for one of them: add partition=NAME "
+            "to the name of the log"
         )
     if not isinstance(competitor := find_competitor(policy), PolicyCompetitor):
         raise BfenvError(
-            f"{competitor.name} makes whole schedules, so it can forecast starts in a live queue "
-            "only; for a log, choose a policy such as easy or slurm"
+            f"{competitor.name} forecasts starts in a live queue only; for a log, choose a policy "
+            "such as easy or slurm"
         )
     policy = competitor.policy
     check_plans_for(policy, trace)

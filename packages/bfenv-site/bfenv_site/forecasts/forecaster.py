@@ -134,10 +134,11 @@ class Forecaster:
         number = int(job) if str(job).isdecimal() else -1
         if number not in self.knowledge.queue:
             count = len(self.knowledge.start)
-            state = "has started by then" if 0 <= number < count else "is not among the jobs then"
+            moment = f"{duration(self.knowledge.time)} after the beginning of {self.name}"
+            if 0 <= number < count:
+                raise BfenvError(f"job {job} does not wait: it has started by then, {moment}")
             raise BfenvError(
-                f"job {job} {state}, so it does not wait: {self.name} has jobs 0 to {count - 1}, "
-                f"{duration(self.knowledge.time)} after its beginning"
+                f"job {job} has not been submitted by then, {moment}: jobs 0 to {count - 1} have"
             )
         return number
 

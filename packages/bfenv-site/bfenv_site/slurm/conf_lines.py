@@ -61,7 +61,7 @@ def read_lines(path: Path, first: Path, depth: int = 0) -> list[Line]:
         raise PolicyError(f"{path.name} is included by itself")
     data = read_file(path, LARGEST_FILE)
     if b"\0" in data or data.startswith(GZIPPED):
-        raise PolicyError(f"{path.name} is no text file")
+        raise PolicyError(f"{path.name} is not a text file")
     text = COMMENT.sub("", data.decode("utf-8-sig", errors="replace").replace(CONTINUED, ""))
     text = re.sub(r"\\[ \t]*\r?\n", lambda _: CONTINUED, text)
     lines: list[Line] = []

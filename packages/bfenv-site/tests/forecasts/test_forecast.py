@@ -256,8 +256,11 @@ def test_advice():
             {"size": 1, "limit": 60, "user": 10**6},
             "user 1000000 has submitted no job in lublin so far",
         ),
-        ({"jobs": [0]}, "job 0 has started by then"),
-        ({"jobs": [1000]}, "job 1000 is not among the jobs then, .*: lublin has jobs 0 to"),
+        (
+            {"jobs": [0]},
+            "job 0 does not wait: it has started by then, .* of lublin",
+        ),
+        ({"jobs": [1000]}, "job 1000 has not been submitted by then, .*: jobs 0 to [0-9]+ have"),
         ({"recorded": True}, "records no starts"),
         ({"policy": "nonsense"}, "nonsense"),
         ({"futures": 0}, "futures must be"),
@@ -274,7 +277,7 @@ def test_partitions():
     """A log with partitions is forecast one partition at a time."""
     trace = bfenv.make_trace([0, 1, 2], [1, 2, 2], [9, 9, 9], 4)
     log = partitioned(trace, [1, 2, 2], "cpu=2,gpu=2", 4)
-    with pytest.raises(bfenv.BfenvError, match="site has partitions .* adding partition=NAME"):
+    with pytest.raises(bfenv.BfenvError, match="site has partitions, .* add partition=NAME"):
         bfenv_site.forecast_starts(log, past=0)
     mixed = partitioned(trace, [1, 2, 2], "", 4)
     assert bfenv_site.forecast_starts(mixed, past=0, futures=9).waited.tolist() == [0]

@@ -357,7 +357,7 @@ def test_no_text(tmp_path, data):
     """A packed or binary file is refused without a line of it."""
     path = tmp_path / "slurm.conf"
     path.write_bytes(data)
-    with pytest.raises(PolicyError, match="slurm.conf is no text file$"):
+    with pytest.raises(PolicyError, match="slurm.conf is not a text file$"):
         read_conf(path)
 
 
