@@ -95,7 +95,7 @@ def comparison(
     is_banded = any(len(group) > 1 for group in runs.values())
     lines = [
         (
-            "logged, as it ran" if policy == LOGGED else policy,
+            policy,
             "" if policy == LOGGED else division,
             fmt.slowdown(means[division, policy]["mean_bounded_slowdown"]),
             *([_band(runs[division, policy])] if is_banded else []),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bfenv.analysis.calibration import verdict
 from bfenv.analysis.formatting import alike, percent, ratio, slowdown
+from bfenv.analysis.logged import LOGGED
 from bfenv.evaluation.row import Row
 
 COLUMNS = (
@@ -18,7 +19,6 @@ COLUMNS = (
     "repeats the log",
 )
 WAITS = ("mean_wait", "median_wait", "p95_wait", "max_wait")
-AS_IT_RAN = "as it ran"
 
 
 def calibration_lines(
@@ -48,7 +48,7 @@ def calibration_lines(
                 verdict(row.metrics) if row.policy == (today or closest[0].policy) else "",
             )
             lines.append(line)
-        names = [AS_IT_RAN, *(row.policy for row in closest)]
+        names = [LOGGED, *(row.policy for row in closest)]
         metrics = [row.metrics for row in (logged, *closest)]
         waits = zip(*alike(*([run.get(name) for run in metrics] for name in WAITS)), strict=True)
         tables[logged.workload] = [

@@ -281,7 +281,7 @@ def test_nothing_but_the_log(run, tmp_path, monkeypatch):
     log = write_site(tmp_path / "site.swf", jobs=60)
     status, out, err = run("evaluate", "-w", log, "-p", "idle_scheduler:idle")
     assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting forever" in err
-    assert "logged, as it ran" in out and "division" not in out and "repeats" not in out
+    assert "\n logged " in out and "division" not in out and "repeats" not in out
 
 
 def test_verdict(run, tmp_path):

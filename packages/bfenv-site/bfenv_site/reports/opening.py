@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from bfenv.analysis.formatting import durations, signed_durations
-from bfenv.analysis.logged import cautions
-from bfenv.evaluation.calibration_lines import AS_IT_RAN
+from bfenv.analysis.logged import LOGGED, cautions
 from bfenv_site.page.first_screen import Line, first_screen, picture
 from bfenv_site.page.markup import Cell, Markup, element, join, table
 from bfenv_site.page.plot import changes as axis_of_changes
@@ -107,7 +106,7 @@ def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[l
         ["", mean, "", wait, "", "", "", ""] for mean, wait in zip(means, longest, strict=True)
     ]
     if logged is not None:
-        lines[0][0] = AS_IT_RAN
+        lines[0][0] = LOGGED
     first = len(lines) - len(findings)
     lines[first - 1][0] = f"{today.policy} (today)"
     for line, finding, change in zip(lines[first:], findings, changes, strict=True):
