@@ -86,7 +86,7 @@ coverage: .venv/all  ## lines of the kernels that the small scenarios reach, unc
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's
 	@# own code may leave its lock closed for ever, so the test that sends some is left out.
 	BFENV_TRACES= NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=bfenv/core,baselines \
-		--omit="*/core/files.py,*/core/jobs.py,*/core/kernel*.py,*/core/cache_folder.py,*/core/policy.py" \
+		--omit="*/core/files.py,*/core/jobs.py,*/core/*kernel*.py,*/core/cache_folder.py,*/core/policy.py" \
 		-m pytest -q -W ignore::RuntimeWarning --hypothesis-profile thorough \
 		--deselect tests/core/test_passes.py::test_signal \
 		tests/core tests/baselines

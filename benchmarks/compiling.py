@@ -61,8 +61,8 @@ FIRST_USES = {
 WITHOUT = {
     "all of them": "",
     "separate code for kernels": """
-kernel.Kernel.get_call_template = kernel.CPUDispatcher.get_call_template
-kernel.Kernel.get_overload = kernel.CPUDispatcher.get_overload
+compiled_kernel.CompiledKernel.get_call_template = compiled_kernel.CPUDispatcher.get_call_template
+compiled_kernel.CompiledKernel.get_overload = compiled_kernel.CPUDispatcher.get_overload
 """,
     "no machine code of what is written out": """
 numba_compiler._Inlined._finalize_final_module = (
@@ -73,10 +73,8 @@ numba_compiler._Inlined._finalize_final_module = (
 numba_compiler.register_default(numba_compiler.types.NamedTuple)(numba_compiler.models.TupleModel)
 """,
     "large kernels are optimized once": "numba_compiler.LARGE = 1_000_000_000",
-    "no reference counts": 'del kernel.OPTIONS["_nrt"]',
-    "kernels written out": """
-kernel.OPTIONS["forceinline"] = kernel.Kernel.written_out = False
-""",
+    "no reference counts": 'del compiled_kernel.OPTIONS["_nrt"]',
+    "kernels written out": 'compiled_kernel.OPTIONS["forceinline"] = False',
     "indices that are not negative": """
 numba_compiler.arrayobj.fix_integer_index = numba_compiler._index_from_either_end
 """,
@@ -84,7 +82,7 @@ numba_compiler.arrayobj.fix_integer_index = numba_compiler._index_from_either_en
 PROGRAM = """
 import time
 import bfenv
-from bfenv.core import kernel, numba_compiler
+from bfenv.core import compiled_kernel, numba_compiler
 {without}
 from bfenv.parallel.sweep import warm_up
 trace = bfenv.load_workload("lublin:jobs=20000,load=0.9")

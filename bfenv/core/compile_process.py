@@ -163,7 +163,7 @@ def _compile(request: Request) -> None:
 
     What the system lacks just now, such as memory, is no reason to keep: the process ends.
     """
-    kernel = find_kernel(request.place)
+    kernel = find_kernel(request.place).compiled
     signature = pickle.loads(request.signature)
     try:
         kernel.compile(signature)

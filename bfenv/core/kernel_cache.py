@@ -8,11 +8,10 @@ compiled again.
 """
 
 import hashlib
-import inspect
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +26,7 @@ from numba.core.serialize import dumps
 
 from bfenv.core.cache_folder import READ_ONLY, cache_root, note_use, prune, write_to_cache
 from bfenv.core.kernel_sources import code_digest, file_stamp
+from bfenv.core.uncompiled import UncompiledKernel
 
 PLAIN = int | float | str | bytes | np.generic | None  # what a closure may hold
 FAILURE = ".impossible"  # suffix of the file that says why there is no code
@@ -41,10 +41,9 @@ class KernelCache(caching._Cache):
     `role` keeps two ways of compiling one function apart.
     """
 
-    def __init__(self, function: Callable[..., Any], role: str) -> None:
-        self._function, self._role, self._enabled = function, role, True
-        self._file = os.path.abspath(inspect.getfile(function))
-        self._seen = file_stamp(self._file) if os.path.exists(self._file) else None
+    def __init__(self, kernel: UncompiledKernel, role: str) -> None:
+        self._function, self._role, self._enabled = kernel.py_func, role, True
+        self._file, self._seen = kernel.file, kernel.stamp
 
     @property
     def cache_path(self) -> str | None:

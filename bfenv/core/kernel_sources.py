@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from bfenv.core.cache_folder import write_to_cache
@@ -45,6 +44,8 @@ def code_digest(module: str, file: str, stamp: tuple[int, ...], memo_folder: Pat
         status = os.stat(path)
         if path != file and max(status.st_mtime, status.st_ctime) > PROCESS_START:
             return None
+    import numba  # here, because what compiles nothing does without it
+
     environment = (sys.version, numba.__version__, np.__version__, numba.config.BOUNDSCHECK)
     # A module may read data from beside it, which numba freezes as it does globals. bfenv's own
     # modules read none, so all copies of one version share what is compiled.

@@ -5,13 +5,53 @@ An uncompiled kernel reads the globals of its module from a copy, in which every
 Python does. As in compiled code, a global that is assigned later makes no difference.
 """
 
+import inspect
+import os
 from collections.abc import Callable
+from functools import update_wrapper
 from types import CellType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from bfenv.core.compile_process import find_kernel
+from bfenv.core.kernel_sources import file_stamp
+
 _copies: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}  # by id: globals, and their copy
 _functions: WeakKeyDictionary[Any, FunctionType] = WeakKeyDictionary()  # by the original function
+
+
+class UncompiledKernel:
+    """A kernel as it was written.
+
+    * `py_func`: the function.
+    * `is_shared`: whether kernels that call it share one copy of its machine code.
+    * `file`: where it was written.
+    * `stamp`: what `file_stamp` said of the file; None of a function that was typed at a prompt.
+    """
+
+    def __init__(self, function: Callable[..., Any], is_shared: bool = False) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.is_shared = function, is_shared
+        self.file = os.path.abspath(inspect.getfile(function))
+        self.stamp = file_stamp(self.file) if os.path.exists(self.file) else None
+
+    @property
+    def place(self) -> str:
+        """Module and name, for `find_kernel`."""
+        return f"{self.__module__}:{self.__qualname__}"
+
+    def run_uncompiled(self, *arguments: Any, **named: Any) -> Any:
+        """Run the function as plain Python, with the arithmetic of compiled code: no warnings."""
+        with np.errstate(all="ignore"):
+            return uncompiled(self.py_func)(*arguments, **named)
+
+    def __reduce__(self) -> Any:
+        """Pickle by name where another process can find it by that, else by what it was made of."""
+        if self.__module__ != "__main__" and find_kernel(self.place) is self:
+            return self.__qualname__
+        return type(self), (self.py_func, self.is_shared)
 
 
 def uncompiled(function: Callable[..., Any]) -> FunctionType:

@@ -52,7 +52,11 @@ def test_interrupted_import(tmp_path, module):
         "os.execv(sys.executable, [sys.executable, '-m', 'bfenv', 'evaluate'])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"BFENV_COMPILE": "now"},
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "bfenv: interrupted\n")
 

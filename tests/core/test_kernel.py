@@ -26,7 +26,7 @@ pytestmark = [
 
 def hits(*kernels):
     """How many signatures of kernels were loaded from the cache."""
-    return sum(sum(each.stats.cache_hits.values()) for each in kernels)
+    return sum(sum(each.compiled.stats.cache_hits.values()) for each in kernels)
 
 
 def twice():
@@ -121,7 +121,7 @@ print(a.tolist(), b.tolist(), c.tolist())
 print(ends(np.array([1, 2, 3]), -2))
 exec('@bfenv.core.kernel.kernel\\ndef typed(x):\\n    return x + 1')
 print(typed(1))
-print([sum(g.stats.cache_hits.values()) for g in (*one_name, add, add_twice, ends)])
+print([sum(g.compiled.stats.cache_hits.values()) for g in (*one_name, add, add_twice, ends)])
 """
 
 

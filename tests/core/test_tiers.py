@@ -19,7 +19,8 @@ import bfenv
 from bfenv.baselines.registry import ALL
 from bfenv.core.cache_folder import cache_root
 from bfenv.core.compile_process import LOCK
-from bfenv.core.kernel import LOOK, MEANWHILE, NEVER, NOW, Kernel, compiling
+from bfenv.core.compiled_kernel import LOOK, CompiledKernel
+from bfenv.core.kernel import MEANWHILE, NEVER, NOW, Kernel, compiling
 from tests.conftest import small_traces
 from tests.core.own_package import run_python
 
@@ -120,7 +121,7 @@ def test_goes_on_compiled(counts, tmp_path):
     wait_until(lambda: not compile_processes(tmp_path / "cache"))
     again = run_python(
         "import numpy as np\nfrom own.counts import count\ncount(np.zeros(3, dtype=np.int64))\n"
-        "print(sum(count.stats.cache_hits.values()))",
+        "print(sum(count.compiled.stats.cache_hits.values()))",
         tmp_path,
         tmp_path / "cache",
         BFENV_COMPILE=MEANWHILE,
@@ -208,7 +209,8 @@ from own.counts import count
 print("ready", flush=True)
 sys.stdin.readline()
 count(np.zeros(3, dtype=np.int64))
-print(sum(count.stats.cache_misses.values()), sum(count.stats.cache_hits.values()))
+stats = count.compiled.stats
+print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
 
 
@@ -230,7 +232,7 @@ def test_impossible(counts, tmp_path):
     """A kernel that numba cannot compile runs as plain Python, and one line says why."""
     program = start_program(
         "import numpy as np, time\nfrom own.counts import impossible\n"
-        "import bfenv.core.kernel as k\n"
+        "import bfenv.core.compiled_kernel as k\n"
         "while k._say_once.cache_info().currsize == 0:\n"
         "    assert impossible(np.ones(1)) == {1.0}\n    time.sleep(0.05)\n",
         tmp_path,
@@ -257,8 +259,8 @@ class SwitchAfter:
 
     def __init__(self, looks, monkeypatch):
         self.looks = looks
-        monkeypatch.setattr("bfenv.core.kernel.LOOK", -1.0)
-        monkeypatch.setattr(Kernel, "_is_ready", self.is_ready)
+        monkeypatch.setattr("bfenv.core.compiled_kernel.LOOK", -1.0)
+        monkeypatch.setattr(CompiledKernel, "_is_ready", self.is_ready)
 
     def is_ready(self, signature):
         self.looks -= 1
@@ -325,4 +327,4 @@ def test_now_is_compiled():
     run = bfenv.policies()["easy"].run
     with compiling(NOW):
         bfenv.simulate(trace, "easy")
-    assert run.overloads
+    assert run.compiled.overloads
