@@ -75,7 +75,10 @@ class Kernel(UncompiledKernel):
         while _inlined:
             register_jitable(_inlined.pop())  # gives its name a type in kernels
         # Of two threads that come here at once, both are given the first one's.
-        return self.__dict__.setdefault("compiled", CompiledKernel(self, self.code_for))
+        compiled: CompiledKernel = self.__dict__.setdefault(
+            "compiled", CompiledKernel(self, self.code_for)
+        )
+        return compiled
 
     @property
     def _numba_type_(self) -> Any:

@@ -32,7 +32,8 @@ class UncompiledKernel:
     """
 
     def __init__(self, function: Callable[..., Any], is_shared: bool = False) -> None:
-        update_wrapper(self, function)
+        wrapper: Any = self
+        update_wrapper(wrapper, function)  # name, module and docstring
         self.py_func, self.is_shared = function, is_shared
         self.file = os.path.abspath(inspect.getfile(function))
         self.stamp = file_stamp(self.file) if os.path.exists(self.file) else None
@@ -40,7 +41,7 @@ class UncompiledKernel:
     @property
     def place(self) -> str:
         """Module and name, for `find_kernel`."""
-        return f"{self.__module__}:{self.__qualname__}"
+        return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
 
     def run_uncompiled(self, *arguments: Any, **named: Any) -> Any:
         """Run the function as plain Python, with the arithmetic of compiled code: no warnings."""
@@ -50,7 +51,7 @@ class UncompiledKernel:
     def __reduce__(self) -> Any:
         """Pickle by name where another process can find it by that, else by what it was made of."""
         if self.__module__ != "__main__" and find_kernel(self.place) is self:
-            return self.__qualname__
+            return self.py_func.__qualname__
         return type(self), (self.py_func, self.is_shared)
 
 
