@@ -86,7 +86,7 @@ LAST_BITS = int(np.float64(f.AHEAD[-1] + 1).view(np.int64)) >> STEP_BITS
 STEPS = np.searchsorted(
     f.AHEAD + 1, (np.arange(FIRST_BITS, LAST_BITS + 1) << STEP_BITS).view(np.float64)
 )
-LANES = 16  # slots: a multiple of how many the compiler handles with one instruction
+LANES = 8  # slots: a multiple of how many the compiler handles with one instruction
 
 
 @kernel
