@@ -21,6 +21,7 @@ from bfenv.core.cache_folder import cache_root
 from bfenv.core.distributions import PACKAGES, is_installed
 from bfenv.core.jobs import Outage
 from bfenv.core.kernel import NOW, compiling
+from bfenv.envs.batch import EnvBatch
 from tests.oracles import machine as naive
 from tests.site_log import write_site
 
@@ -180,6 +181,25 @@ def pytest_collection_modifyitems(config, items):
         )
         config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i not in chosen])
         items[:] = [item for i, item in enumerate(items) if i in chosen]
+
+
+@pytest.fixture
+def compiled_environments(monkeypatch):
+    """Environments at their defaults run compiled, and policies do not.
+
+    The machine code of an environment serves many tests; that of a policy takes longer to compile
+    than the test takes.
+    """
+
+    def compiled(method):
+        def call(batch, *arguments):
+            with compiling(NOW):
+                return method(batch, *arguments)
+
+        return call
+
+    for name in ("_open", "step"):
+        monkeypatch.setattr(EnvBatch, name, compiled(getattr(EnvBatch, name)))
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ from bfenv.evaluation.agent_scores import CANDIDATES, REFERENCES, random_beside,
 from bfenv.evaluation.summary import starving
 from tests.leaderboard.suites import SAMPLES
 
+pytestmark = pytest.mark.usefixtures("compiled_environments")
+
 WORKLOAD = "lublin:jobs=3000,procs=32,seed=5"
 SMALL = "lublin:jobs=1500,procs=32"
 

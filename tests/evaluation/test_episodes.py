@@ -14,6 +14,8 @@ from bfenv.evaluation.episodes import score_episodes
 from bfenv.evaluation.summary import starving
 from tests.agents.acting import play_whole
 
+pytestmark = pytest.mark.usefixtures("compiled_environments")
+
 OPTIONS = {"episode_jobs": 60, "warmup_jobs": 60, "window": 256}
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=300,load=0.9,seed=3")
 WHOLE = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}

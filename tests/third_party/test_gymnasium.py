@@ -8,6 +8,8 @@ from gymnasium.vector import AutoresetMode
 
 import bfenv  # noqa: F401  registers the environment
 
+pytestmark = pytest.mark.usefixtures("compiled_environments")
+
 OPTIONS = {"window": 8, "episode_jobs": 20, "warmup_jobs": 20}
 LOW, HIGH = np.float32(-1), np.float32(1)
 
