@@ -17,7 +17,7 @@ from bfenv import load_workload, write_swf
 from bfenv.cli import groups
 from bfenv.cli.app import app
 from bfenv.core.distributions import PACKAGES, NotInstalledError, is_installed
-from bfenv.core.kernel import NEVER, compiling
+from bfenv.core.kernel import NOW, compiling
 
 MISSING = [extra for extra in PACKAGES if not is_installed(extra)]  # distributions
 # A program that serves jobs in order, and does something else at FIRST.
@@ -126,7 +126,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
     scheduler.write_text(f"#!{sys.executable}\n{FCFS.replace('FIRST', 'pass').strip()}\n")
     scheduler.chmod(0o755)
     for example in examples(run(*command.split(), "--help")[1]):
-        with compiling(NEVER):
+        with compiling(NOW):
             status, out, err = run(*shlex.split(example)[1:])
         if any(str(NotInstalledError("", extra)) in err for extra in MISSING):
             assert status == 2
