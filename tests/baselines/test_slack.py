@@ -13,7 +13,7 @@ from bfenv.baselines.reservations import NONE
 from bfenv.baselines.selective import SELECTIVE, selective
 from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
 from tests.baselines.machines import crowds, with_another
-from tests.conftest import COMPILED, as_naive, small_traces
+from tests.conftest import as_naive, small_traces
 from tests.oracles import slack as naive_slack
 
 
@@ -84,6 +84,7 @@ def of_few_kinds(processors, seed):
     return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("processors", [10, 16])
 @pytest.mark.parametrize(
     "policy", ["relaxed", "relaxed(factor=5)", "slack(seconds=120)", "slack(seconds=1000)"]
@@ -92,7 +93,7 @@ def test_kinds(policy, processors):
     """What is found of one job holds for those of its kind."""
     policy = find_policy(policy)
     own = each_of_its_own_kind(policy)
-    for seed in range(60 if COMPILED else 1):  # seconds each
+    for seed in range(60):
         trace = of_few_kinds(processors, seed)
         one, two = bfenv.simulate(trace, policy), bfenv.simulate(trace, own)
         assert one.start.tolist() == two.start.tolist()
