@@ -20,6 +20,8 @@ from bfenv.envs.vector import BackfillVectorEnv
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
+pytestmark = pytest.mark.usefixtures("compiled_environments")
+
 OPTIONS = {
     "episode_jobs": 40,
     "warmup_jobs": 40,

@@ -91,6 +91,7 @@ def test_environments_and_training(monkeypatch):
     from benchmarks.training import measure_training
 
     monkeypatch.setattr(environments, "CALLS", 640)
+    monkeypatch.setattr(environments, "COUNTS", (1, 2, 4, 64))
     rows = list(environments.measure_environments(2))
     assert [row["group"] for row in rows] == (
         ["gymnasium.make"] * 2 + ["gymnasium.make_vec"] * 7 + ["BackfillVecEnv"]

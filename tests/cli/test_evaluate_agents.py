@@ -67,6 +67,7 @@ def test_table(run):
     assert markdown.count(f"| {SAMPLES}:easy |") == 1 and "all 344 jobs" not in markdown
 
 
+@pytest.mark.compiled
 def test_small_split(run):
     """Where a split is too small for the default length, the episodes are shorter."""
     arguments = (
@@ -273,6 +274,7 @@ def test_disagreements(episodes, long, notes):
         assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))
 
 
+@pytest.mark.compiled
 def test_workload_of_the_card(run, tmp_path):
     """By default an agent plays the first workload on its card; without one, the default."""
     workload, path = "lublin:procs=32,jobs=3000,seed=0", tmp_path / "mine.json"

@@ -27,6 +27,7 @@ def test_make():
         env.close()
 
 
+@pytest.mark.usefixtures("compiled_environments")
 @pytest.mark.parametrize(
     "options",
     [

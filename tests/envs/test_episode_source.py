@@ -16,6 +16,7 @@ from tests.envs.playing import play, whole
 from tests.envs.vectors import SHORT
 
 
+@pytest.mark.usefixtures("compiled_environments")
 def test_split():
     """Episodes come from the split, and the machine is warm."""
     for split in ("train", "validation", "test"):

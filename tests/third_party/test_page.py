@@ -12,6 +12,7 @@ from tests.conftest import ROOT
 
 pytestmark = [
     pytest.mark.torch,
+    pytest.mark.usefixtures("compiled_environments"),
     pytest.mark.filterwarnings("ignore"),  # theirs
 ]
 PAGE = (ROOT / "docs" / "third_party.md").read_text()
