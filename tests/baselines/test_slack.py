@@ -93,7 +93,7 @@ def test_kinds(policy, processors):
     """What is found of one job holds for those of its kind."""
     policy = find_policy(policy)
     own = each_of_its_own_kind(policy)
-    for seed in range(60):
+    for seed in range(20):
         trace = of_few_kinds(processors, seed)
         one, two = bfenv.simulate(trace, policy), bfenv.simulate(trace, own)
         assert one.start.tolist() == two.start.tolist()
