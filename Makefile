@@ -1,8 +1,7 @@
 # The two commands of the README, and what a developer needs besides.
 PYTHON ?= python3
 BIN := .venv/bin
-# One worker more than cores: many tests wait for processes they have started.
-WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
+WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count())")
 # Tests start hundreds of processes; with bytecode on disk, each starts faster.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 PACKAGES := packages/bfenv-site packages/bfenv-judge packages/bfenv-lab

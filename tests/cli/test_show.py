@@ -152,7 +152,6 @@ def test_division(run):
 
 def test_share_done(monkeypatch, capsys):
     """A run that takes long is watched, and a terminal shows the share that is done."""
-    monkeypatch.setattr(show, "PATIENCE", 0)
     monkeypatch.setattr(show, "REFRESH", 0.01)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
     asked = threading.Semaphore(0)
@@ -161,7 +160,7 @@ def test_share_done(monkeypatch, capsys):
         asked.release()
         return 0.37
 
-    with show.share_done("simulating") as watch:
+    with show.share_done("simulating", patience=0) as watch:
         watch(share)
         assert all(asked.acquire(timeout=30) for _ in range(3))
         time.sleep(0.3)  # ten pictures a second

@@ -179,7 +179,7 @@ def test_bad_workers(where, named):
 
 PROGRAM = (
     "import bfenv\n"
-    "for s in bfenv.simulate_many('lublin:jobs=30000', ['easy'] * 1000, jobs=2):\n"
+    "for s in bfenv.simulate_many('lublin:jobs=3000', ['easy'] * 1000, jobs=2):\n"
     "    print(flush=True)\n"
 )
 

@@ -274,7 +274,7 @@ def try_all(cluster, jobs):
 def dawdle(cluster, jobs):
     fill(cluster, jobs)
     if len(c.waiting(cluster)) == 5 and c.now(cluster) > 1_000:  # once, on one of the traces
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 @kernel
@@ -336,7 +336,7 @@ ZOO = [
     (count_passes, {"memory": passes}, ["undeclared state"], "stateful=True"),
     (try_all, {}, ["undeclared trials"], r"job \d+ .*trials=True"),
     (try_all, {"trials": True}, [], "no fault found"),
-    (dawdle, {"slow": 0.05}, ["slow"], r"5 jobs waiting: .* s$"),
+    (dawdle, {"slow": 0.04}, ["slow"], r"5 jobs waiting: .* s$"),
     (one_way, {"run": other_way}, ["two minds"], "'crowd', `decide` and `run`: job"),
     (one_way, {}, [], "no fault found"),
     (sound, {}, [], "no fault found"),
