@@ -93,6 +93,7 @@ def test_left_out(run, swf):
     assert "1 job on 4 processors, offered load not defined" in out
 
 
+@pytest.mark.compiled
 def test_seeds(run, swf):
     """A seed sets the jobs of a generated workload, and nothing of a log."""
     _, out, _ = run("evaluate", "-p", "easy", "--seeds", 3, "-f", "json", "--load", 0.7)
@@ -242,6 +243,7 @@ def test_latex_compiles(run, tmp_path):
     assert compiled.returncode == 0, compiled.stdout[-2000:]
 
 
+@pytest.mark.compiled
 def test_expression(run):
     """A name with options is a policy, and its own name in the rows."""
     expression = "easy(order=wfp3, lookahead=100)"

@@ -309,7 +309,7 @@ ZOO = [
     (leave, {}, ["failure"], "SystemExit: enough"),
     (die, {}, ["failure"], "it ends the process, exit status 3"),
     (small_only, {}, ["starvation"], r"'crowd': .* \d+ jobs"),
-    (loop, {"seconds": 1.0}, ["endless"], r"at \d+ s of 'crowd': no decision within 1 s"),
+    (loop, {"seconds": 0.5}, ["endless"], r"at \d+ s of 'crowd': no decision within 0.5 s"),
     (insomnia, {}, ["endless"], r"at \d+ s of 'crowd': 10,001 "),
     (sort_the_queue, {}, ["tampering"], "cluster.queue"),
     (buy_processors, {}, ["tampering"], "cluster.state"),
