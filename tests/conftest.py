@@ -168,7 +168,12 @@ def pytest_runtest_protocol(item):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Draw fewer examples, but with the profile "thorough", and fewer tests with `--sample`."""
+    """Draw fewer examples, but with the profile "thorough", and fewer tests with `--sample`.
+
+    Tests that compile come first. So they are the first part of all tests, which one worker runs,
+    and no other worker has to wait for the code that is being compiled.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("compiled") is None)
     if config.getoption("--hypothesis-profile") != "thorough":
         for test in {getattr(item, "function", None) for item in items}:
             if is_hypothesis_test(test):
