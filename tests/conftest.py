@@ -1,5 +1,6 @@
 """What tests share: small traces, their naive form, real logs, and how many examples are drawn."""
 
+import gc
 import os
 import random
 import shutil
@@ -34,6 +35,9 @@ pytest.register_assert_rewrite(
     "tests.policy_contract",
 )
 
+# Most objects of this process belong to modules and stay. Python would look through them so often
+# that it takes 4 % of the time.
+gc.set_threshold(10_000, 20, 50)
 cache_root()  # is kept, so that a test that names another cache, for logs, compiles no kernel again
 
 settings.register_profile(
