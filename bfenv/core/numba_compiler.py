@@ -1,4 +1,4 @@
-"""What bfenv changes of numba's compiler; `bfenv.core.kernel` compiles by it.
+"""What bfenv changes of numba's compiler; `bfenv.core.compiled_kernel` compiles by it.
 
 Code of kernels that only kernels call is made for these callers. What a kernel does for a field
 that is None is dropped. The memory of a policy is passed as one value. Code that counts a negative
