@@ -243,6 +243,26 @@ def test_impossible(counts, tmp_path):
     assert errors.startswith("bfenv: own.counts:impossible cannot be compiled, and runs as plain")
 
 
+WITHOUT_NUMBA = """
+import sys
+import gymnasium
+import bfenv
+
+for policy in ("easy", "conservative", "los"):
+    bfenv.simulate(bfenv.load_workload("lublin:jobs=20"), policy)
+env = gymnasium.make("Backfill-v0", workload="lublin:jobs=100", episode_jobs=8, warmup_jobs=0)
+_, info = env.reset(seed=0)
+env.step(int(info["action_mask"].argmax()))
+print("numba" in sys.modules)
+"""
+
+
+def test_without_numba(tmp_path):
+    """Where nothing is compiled, policies and environments do without numba."""
+    program = start_program(WITHOUT_NUMBA, tmp_path, tmp_path / "cache", mode=NEVER)
+    assert program.communicate() == ("False\n", "")
+
+
 def test_mode():
     """A value of BFENV_COMPILE that does not exist is one clear error."""
     result = subprocess.run(
