@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -161,15 +162,22 @@ def test_public_names():
     assert (done.returncode, done.stdout.split()) == (0, sorted(ROOMS)), done.stderr
 
 
+@cache
+def import_statements(file):
+    """The nodes of a file that import something."""
+    nodes = ast.walk(ast.parse(file.read_text()))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def test_top_level_names():
     """Nothing imports `baselines` or `agents` as top-level modules, which may be a user's own."""
     folders = (*BESIDE, ROOT / "tests")
     for file in [*files(), *(file for folder in folders for file in folder.rglob("*.py"))]:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in import_statements(file):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            elif node.level == 0:
                 names = [node.module or ""]
             assert not {name.partition(".")[0] for name in names} & {"baselines", "agents"}, file
 
@@ -178,7 +186,7 @@ def test_tests_import_no_tests():
     """What test files share is in modules of their folder, so that each test file runs alone."""
     folders = [ROOT / "tests", *(ROOT / "packages").glob("*/tests")]
     for file in (file for folder in folders for file in folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in import_statements(file):
             if isinstance(node, ast.ImportFrom):
                 assert ".test_" not in f".{node.module}", (file, node.module)
 
