@@ -35,8 +35,8 @@ pytest.register_assert_rewrite(
     "tests.policy_contract",
 )
 
-# Most objects of this process belong to modules and stay. Python would look through them so often
-# that it takes 4 % of the time.
+# Most objects of this process belong to modules, and are never garbage. By default, Python looks
+# through them so often that this takes 4 % of the time.
 gc.set_threshold(10_000, 20, 50)
 cache_root()  # is kept, so that a test that names another cache, for logs, compiles no kernel again
 
@@ -174,8 +174,7 @@ def pytest_runtest_protocol(item):
 def pytest_collection_modifyitems(config, items):
     """Draw fewer examples, but with the profile "thorough", and fewer tests with `--sample`.
 
-    Tests that compile come first. So they are the first part of all tests, which one worker runs,
-    and no other worker has to wait for the code that is being compiled.
+    Tests that compile come first: one worker runs them, and no other worker waits for their code.
     """
     items.sort(key=lambda item: item.get_closest_marker("compiled") is None)
     if config.getoption("--hypothesis-profile") != "thorough":
@@ -195,17 +194,17 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def compiled_environments(monkeypatch):
-    """Environments without optional columns run compiled, and all else as the test says.
+    """Environments without optional columns run compiled; the mode of all else does not change.
 
-    Their machine code serves many tests. With other columns it is other code, which takes longer to
-    compile than a test takes; so does that of a policy.
+    Many tests share the machine code of these environments. The code of other environments and of
+    policies takes longer to compile than a test takes to run uncompiled.
     """
 
     def compiled(method):
         def call(batch, *arguments):
             rules = batch.rules
             columns = (rules.user_column, rules.priority_column, rules.start_column)
-            with nullcontext() if any(columns) else compiling(NOW):
+            with compiling(NOW) if columns == (None, None, None) else nullcontext():
                 return method(batch, *arguments)
 
         return call

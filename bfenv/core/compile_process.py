@@ -19,13 +19,13 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from bfenv.core.cache_folder import writing
+from bfenv.core.uncompiled import find_kernel
 
 LOCK = "compiling.lock"
 IDLE = 2.0  # seconds without work after which the process ends
@@ -171,15 +171,3 @@ def _compile(request: Request) -> None:
         os._exit(1)
     except Exception as error:  # numba's, or of the kernel's own types
         kernel.keep_failure(signature, f"{type(error).__name__}: {error}".partition("\n")[0])
-
-
-def find_kernel(place: str) -> Any:
-    """Return what stands at "module:name"; None if there is nothing."""
-    module, _, name = place.partition(":")
-    try:
-        target: Any = sys.modules.get(module) or import_module(module)
-        for part in name.split("."):
-            target = getattr(target, part)
-    except (ImportError, AttributeError):
-        return None
-    return target

@@ -34,7 +34,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
 from bfenv.core.cache_folder import READ_ONLY, cache_root
-from bfenv.core.compile_process import CompileProcess, Request, find_kernel
+from bfenv.core.compile_process import CompileProcess, Request
 from bfenv.core.kernel_cache import KernelCache
 from bfenv.core.numba_compiler import InlinedCompiler, KernelCompiler
 from bfenv.core.uncompiled import UncompiledKernel
@@ -57,7 +57,7 @@ class CompiledKernel(CPUDispatcher):
 
     Args:
         kernel: The kernel.
-        code_for: What chooses between machine code and `kernel.run_uncompiled` for arguments.
+        code_for: A function of arguments that returns machine code, or `kernel.run_uncompiled`.
     """
 
     def __init__(self, kernel: UncompiledKernel, code_for: Callable[..., Any]) -> None:
@@ -88,16 +88,15 @@ class CompiledKernel(CPUDispatcher):
         return bool(super().is_compiling or self.inlined.is_compiling)
 
     def find_code(self, arguments: tuple[Any, ...], is_urgent: bool) -> Callable[..., Any] | None:
-        """Return the machine code for these arguments; None if it is not there yet.
+        """Return the machine code for arguments of these types; None if it is not there yet.
 
-        With `is_urgent`, compile what is not there.
+        If `is_urgent`, the code is compiled here when it is not there.
         """
-        kind: bytes | None = None
         try:
             # This distinguishes the types in a fiftieth of the time of finding them.
             kind = compute_fingerprint(arguments)
         except NotImplementedError:  # numba does not know it, as of a random generator
-            pass
+            kind = None
         if kind in self._code:
             return self._code[kind]
         if not is_urgent:
@@ -112,7 +111,7 @@ class CompiledKernel(CPUDispatcher):
         return code
 
     def _compile_for_args(self, *arguments: Any) -> Callable[..., Any]:
-        """Return what to call; numba asks where it has no machine code for the arguments."""
+        """Return what numba calls for arguments whose types it has no machine code for."""
         code = self.code_for(*arguments)
         return code if code != self.kernel.run_uncompiled else self._run_uncompiled
 
@@ -140,9 +139,7 @@ class CompiledKernel(CPUDispatcher):
         A kernel that no other process can compile is ready: it is compiled here.
         """
         root, place = cache_root(), self.kernel.place
-        if root is None or not self._cache.is_kept:
-            return True
-        if self.py_func.__module__ == "__main__" or find_kernel(place) is not self.kernel:
+        if root is None or not self._cache.is_kept or not self.kernel.is_importable:
             return True
         codegen = self.targetctx.codegen()
         if READ_ONLY in os.environ:  # what is compiled here is lost: only your kernels are worth it

@@ -6,7 +6,7 @@ call runs it; all state is arrays, which both understand. The environment variab
 chooses otherwise: "now" compiles before the first call, "never" does not compile.
 
 `bfenv.core.compiled_kernel` does what needs numba. It is imported with the first call that may run
-machine code, because that import takes longer than all others together.
+machine code. That import takes longer than all other imports together.
 """
 
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bfenv.core.compiled_kernel import CompiledKernel
 
 MODES = MEANWHILE, NOW, NEVER = "meanwhile", "now", "never"
-_inlined: list[Callable[..., Any]] = []  # functions that numba has not been told of yet
+_inlined: list[Callable[..., Any]] = []  # functions that numba does not know yet
 
 
 def kernel(function: Callable[..., Any]) -> "Kernel":
@@ -67,7 +67,7 @@ class Kernel(UncompiledKernel):
 
     @cached_property
     def compiled(self) -> "CompiledKernel":
-        """The same function as numba's: for kernels to call, and for calls of machine code."""
+        """What numba makes of the function: machine code, and a name that other kernels call."""
         from numba.extending import register_jitable
 
         from bfenv.core.compiled_kernel import CompiledKernel
@@ -88,7 +88,7 @@ class Kernel(UncompiledKernel):
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function."""
         if _mode == NEVER:
-            return self.code_for()(*arguments, **named)
+            return self.code_for(*arguments)(*arguments, **named)
         return self.compiled(*arguments, **named)
 
     def code_for(self, *arguments: Any) -> Callable[..., Any]:
@@ -134,7 +134,7 @@ class Code:
 
 _mode = os.environ.get("BFENV_COMPILE") or MEANWHILE
 check_choice("BFENV_COMPILE", _mode, MODES)
-if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+if (os.environ.get("NUMBA_DISABLE_JIT") or "0") != "0":
     _mode = NEVER
 
 

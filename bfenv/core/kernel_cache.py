@@ -42,8 +42,7 @@ class KernelCache(caching._Cache):
     """
 
     def __init__(self, kernel: UncompiledKernel, role: str) -> None:
-        self._function, self._role, self._enabled = kernel.py_func, role, True
-        self._file, self._seen = kernel.file, kernel.stamp
+        self._kernel, self._role, self._enabled = kernel, role, True
 
     @property
     def cache_path(self) -> str | None:
@@ -52,21 +51,27 @@ class KernelCache(caching._Cache):
 
     @cached_property
     def _folder(self) -> Path | None:
-        root = cache_root()
-        if self._seen is None or root is None:  # typed at a prompt; nowhere to keep it
+        root, file, stamp = cache_root(), self._kernel.file, self._kernel.stamp
+        if stamp is None or root is None:  # typed at a prompt; nowhere to keep it
             return None
         try:
-            if file_stamp(self._file) != self._seen:  # edited since it was imported
+            if file_stamp(file) != stamp:  # edited since it was imported
                 return None
-            digest = code_digest(self._function.__module__, self._file, self._seen, root)
+            digest = code_digest(self._kernel.py_func.__module__, file, stamp, root)
         except OSError:  # a source is gone
             return None
-        return None if digest is None else root / f"{_tame(self._function.__module__)}-{digest}"
+        return None if digest is None else root / f"{self._module}-{digest}"
+
+    @property
+    def _module(self) -> str:
+        """The kernel's module, as the names of its folders begin."""
+        return _tame(self._kernel.py_func.__module__)
 
     @property
     def is_kept(self) -> bool:
         """Whether code can be kept, as far as can be told without a look at the sources."""
-        return self._seen is not None and cache_root() is not None and self._values() is not None
+        has_file = self._kernel.stamp is not None
+        return has_file and cache_root() is not None and self._values() is not None
 
     def holds(self, sig: Any, codegen: Any) -> bool:
         """Tell whether the compiled signature is there, without loading it."""
@@ -118,7 +123,7 @@ class KernelCache(caching._Cache):
         To digest the sources takes a second. Another process has done that where a folder exists.
         """
         root = cache_root()
-        if root is None or next(root.glob(f"{_tame(self._function.__module__)}-*"), None) is None:
+        if root is None or next(root.glob(f"{self._module}-*"), None) is None:
             return None
         key = self._key(sig, codegen)
         return None if key is None or self._folder is None else self._path(self._folder, key)
@@ -180,7 +185,7 @@ class KernelCache(caching._Cache):
     def _values(self) -> tuple[Any, ...] | None:
         """Return the values of the closure; None if some are not plain: code, say."""
         try:
-            values = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+            values = tuple(cell.cell_contents for cell in self._kernel.py_func.__closure__ or ())
         except ValueError:  # not assigned yet
             return None
         return values if all(isinstance(value, PLAIN) for value in values) else None
@@ -191,7 +196,7 @@ class KernelCache(caching._Cache):
 
     def _name(self) -> str:
         """A name of the function's own: of two in a module called alike, the code differs."""
-        function = self._function
+        function = self._kernel.py_func
         code = _description(function.__code__, function.__doc__ is not None)
         digest = hashlib.sha256(code.encode()).hexdigest()[:16]
         return f"{_tame(function.__qualname__)}-{self._role}-{digest}"

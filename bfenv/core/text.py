@@ -49,7 +49,9 @@ def suggest(name: str, names: Iterable[str]) -> str:
     parts = [candidate for candidate in names if name and name.lower() in candidate.lower()]
     if len(name) > LONGEST:
         return ""
-    near = parts[:3] or difflib.get_close_matches(name, names, cutoff=LIKENESS)
+    letters = sorted(name.lower())
+    swapped = [candidate for candidate in names if sorted(candidate.lower()) == letters]
+    near = (parts or swapped)[:3] or difflib.get_close_matches(name, names, cutoff=LIKENESS)
     if not near:  # prefixes such as "agent:" may be left out, or stand before a misspelled name
         bare = {_bare(candidate): candidate for candidate in names}
         alike = difflib.get_close_matches(_bare(name), bare, cutoff=LIKENESS)

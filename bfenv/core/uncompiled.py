@@ -7,15 +7,16 @@ Python does. As in compiled code, a global that is assigned later makes no diffe
 
 import inspect
 import os
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
+from importlib import import_module
 from types import CellType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from bfenv.core.compile_process import find_kernel
 from bfenv.core.kernel_sources import file_stamp
 
 _copies: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}  # by id: globals, and their copy
@@ -27,8 +28,8 @@ class UncompiledKernel:
 
     * `py_func`: the function.
     * `is_shared`: whether kernels that call it share one copy of its machine code.
-    * `file`: where it was written.
-    * `stamp`: what `file_stamp` said of the file; None of a function that was typed at a prompt.
+    * `file`: the source file, as an absolute path.
+    * `stamp`: the `file_stamp` of the file; None for a function that was typed at a prompt.
     """
 
     def __init__(self, function: Callable[..., Any], is_shared: bool = False) -> None:
@@ -43,16 +44,33 @@ class UncompiledKernel:
         """Module and name, for `find_kernel`."""
         return f"{self.py_func.__module__}:{self.py_func.__qualname__}"
 
+    @property
+    def is_importable(self) -> bool:
+        """Whether another process finds this kernel by its module and name."""
+        return self.py_func.__module__ != "__main__" and find_kernel(self.place) is self
+
     def run_uncompiled(self, *arguments: Any, **named: Any) -> Any:
         """Run the function as plain Python, with the arithmetic of compiled code: no warnings."""
         with np.errstate(all="ignore"):
             return uncompiled(self.py_func)(*arguments, **named)
 
     def __reduce__(self) -> Any:
-        """Pickle by name where another process can find it by that, else by what it was made of."""
-        if self.__module__ != "__main__" and find_kernel(self.place) is self:
+        """Pickle the name, or the function if another process does not find it by the name."""
+        if self.is_importable:
             return self.py_func.__qualname__
         return type(self), (self.py_func, self.is_shared)
+
+
+def find_kernel(place: str) -> Any:
+    """Return what stands at "module:name"; None if there is nothing."""
+    module, _, name = place.partition(":")
+    try:
+        target: Any = sys.modules.get(module) or import_module(module)
+        for part in name.split("."):
+            target = getattr(target, part)
+    except (ImportError, AttributeError):
+        return None
+    return target
 
 
 def uncompiled(function: Callable[..., Any]) -> FunctionType:

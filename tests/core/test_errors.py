@@ -44,6 +44,7 @@ def test_pickle(error):
     [
         ("EAS", ["fcfs", "easy", "easy-sjf"], "did you mean easy or easy-sjf?"),
         ("esay", ["fcfs", "easy"], "did you mean easy?"),
+        ("sfj", ["sxf", "sjf", "srf"], "did you mean sjf?"),
         ("shrt", ["agent:short", "easy"], "did you mean agent:short?"),
         ("agent:shrt", ["easy", "short"], "did you mean short?"),
         ("KTH-SP9", ["CTC-SP2-1996", "KTH-SP2-1996"], "did you mean KTH-SP2-1996?"),

@@ -12,7 +12,7 @@ from numba.core.datamodel import default_manager
 
 import bfenv
 from bfenv.core.events import new_cluster, pop, push
-from bfenv.core.kernel import Code, compiling, kernel
+from bfenv.core.kernel import Code, compiling, kernel, shared_kernel
 from bfenv.core.numba_compiler import has_index_patch
 from tests.conftest import ROOT
 from tests.core.heaps import new_heap
@@ -137,6 +137,22 @@ def test_kinds(own, tmp_path):
         lines = ["[1, 2, 3, 4]", "120 121 25", "[4, 14, 20] [4, 14, 20] [4, 14, 20]", "32", "2"]
         assert run.stdout.splitlines() == [*lines, str([found] * 7)]
         assert run.stderr == ""
+
+
+def test_pickled_closure():
+    """A kernel is pickled by its name, or with its closure if no name leads to it."""
+    cloudpickle = pytest.importorskip("cloudpickle", reason="needs Dask's cloudpickle")
+
+    def adder(n):
+        @shared_kernel
+        def add(x):
+            return x + n
+
+        return add
+
+    add = cloudpickle.loads(cloudpickle.dumps(adder(3)))
+    assert add(4) == 7 and add.is_shared
+    assert cloudpickle.loads(cloudpickle.dumps(push)) is push
 
 
 def test_code():
