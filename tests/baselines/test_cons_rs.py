@@ -90,7 +90,8 @@ def test_options(trace, seed, choice, weights, order):
         ({"wait_weight": -1}, "wait_weight"),
         ({"wait_weight": 0, "slowdown_weight": 0}, "must not both be 0"),
         ({"choice": "longest"}, "choice"),
-        ({"order": "sfj"}, "order: unknown order 'sfj'; known are"),
+        ({"order": "nearest"}, "order: unknown order 'nearest'; known are"),
+        ({"order": "sfj"}, "order: unknown order 'sfj'; did you mean sjf"),
     ],
 )
 def test_options_out_of_range(options, message):
