@@ -307,7 +307,7 @@ def formula(code, w, e, n, s, number, weight):
     if code == RANDOM_SJF:
         return -(number / e)
     if code == AGED_SJF:
-        return weight * s - 1 / e
+        return (weight * s * e - 1) / e  # jobs of equal value stay equal if the weight is 2**k
     return weight * s - number  # AGED_RANDOM
 
 

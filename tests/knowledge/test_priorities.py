@@ -1,5 +1,7 @@
 """The orders of the queue against their formulas, and their upkeep from pass to pass."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -211,6 +213,16 @@ def test_slowdown_by_width():
         for delay, length, size in (narrow, wide)
     ]
     assert urgency == [11.0, 11.0]
+
+
+@pytest.mark.parametrize(("delay", "long", "short"), [(2, 12, 3), (4, 56, 7)])
+def test_equal_value(delay, long, short):
+    """A shorter job that came later by what its length is worth has the same score."""
+    weight = float(Fraction(long - short, short * long) / delay)  # a power of two
+    aged = p.find_order("aged-sjf").code
+    for submit in range(100_000):
+        first = p.formula(aged, 0, long, 1, submit, 0.0, weight)
+        assert p.formula(aged, 0, short, 1, submit + delay, 0.0, weight) == first
 
 
 @given(
