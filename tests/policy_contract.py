@@ -115,7 +115,7 @@ def acts(policy):
         pytest.skip("it starts jobs for trials")
 
 
-PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0}
+PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0, "job_features": []}
 
 
 def replay(policy, trace):

@@ -76,7 +76,7 @@ class EnvBatch:
         ]
         self.queue_features = find_job_features(values, self.source.traces)
         self.cluster_features = find_cluster_features(values)
-        self.rules = find_rules(values, self.source.traces, self.queue_features)
+        self.rules = find_rules(values, self.queue_features)
         self._tables = at.new_tables(traces)
         groups = 1 + int(self._tables.group.max())
         self._state = at.new_state(traces, groups, count, self.window, self.rules)

@@ -160,7 +160,6 @@ class EnvRules(NamedTuple):
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
-    users: bool | None  # True if some trace names users
     user_column: int | None  # first column of these features in the observation's "queue"
     priority_column: int | None
     start_column: int | None

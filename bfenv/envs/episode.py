@@ -40,7 +40,7 @@ def learn_users(
     state: BatchState, tables: TraceTables, rules: EnvRules, i: int, ended: np.ndarray
 ) -> None:
     """Let all that is known of users in environment i come from jobs that have ended."""
-    if rules.users is not None:
+    if rules.user_column is not None:
         state.user_ended[i], state.user_sums[i], state.user_recent[i] = 0, 0, 0
         state.by_estimate[i], state.by_size[i] = 0, 0
         cluster, jobs = at.cluster_of(state, i), at.jobs_of(state, tables, i)
@@ -216,7 +216,7 @@ def _learn_of_pass(
     """
     counters, sums = state.counters[i], state.sums[i]
     counters[at.HEAD] = -1
-    if rules.users is not None:
+    if rules.user_column is not None:
         learn_jobs(at.history_of(state, tables, i), cluster, jobs, finished(cluster))
     for job in finished(cluster):  # their runtimes take the place of their estimates
         if counters[at.FIRST] <= job < counters[at.LAST]:

@@ -28,9 +28,7 @@ def find_cluster_features(settings: EnvSettings) -> tuple[Feature, ...]:
     return CLUSTER + (PASS if settings["idle"] != "never" else ())
 
 
-def find_rules(
-    settings: EnvSettings, traces: Sequence[Trace], features: tuple[Feature, ...]
-) -> EnvRules:
+def find_rules(settings: EnvSettings, features: tuple[Feature, ...]) -> EnvRules:
     """Return the rules, given the columns of the observation's "queue".
 
     Raises BfenvError if there is no such order of the window.
@@ -43,7 +41,6 @@ def find_rules(
         settings["idle"] == "every_pass",
         int(settings["tau"]),
         *find_window_rule(settings["window_order"], int(settings["window"])),
-        users=any(bool((trace.jobs.user >= 0).any()) for trace in traces) or None,
         user_column=columns.get("user_runtime"),
         priority_column=columns.get("priority"),
         start_column=columns.get("start_in"),

@@ -11,6 +11,8 @@ from bfenv import baselines
 from tests.policy_contract import *  # noqa: F403  # the tests
 from tests.policy_contract import workload, write_golden
 
+pytestmark = pytest.mark.usefixtures("compiled_environments")
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
