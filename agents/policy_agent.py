@@ -136,10 +136,9 @@ class PolicyAgent(HandleAgent):
         if handle.pass_id != self._pass_ids[i] or (self._partial[i] and not self._starts[i]):
             self._plan(i, handle)
         mask, window, starts = handle.action_masks(), handle.window, self._starts[i]
-        slot_of = {job: slot for slot, job in enumerate(handle.slots.tolist())}
+        slots = handle.slots.tolist() if starts else []
         for k, job in enumerate(starts):
-            slot = slot_of.get(job)
-            if slot is not None and mask[slot]:
+            if job in slots and mask[slot := slots.index(job)]:
                 del starts[k]
                 return slot
         if mask[window]:
