@@ -156,9 +156,10 @@ def pytest_itemcollected(item):
 
 def pytest_runtest_setup(item):
     """Skip tests that need distributions which are not installed."""
-    missing = [extra for extra in PACKAGES if not is_installed(extra)]
-    if missing and item.get_closest_marker("together"):
-        pytest.skip(f"needs bfenv-{missing[0]}, as `make test-together` installs it")
+    if item.get_closest_marker("together"):
+        for extra in PACKAGES:
+            if not is_installed(extra):
+                pytest.skip(f"needs bfenv-{extra}, as `make test-together` installs it")
 
 
 @pytest.hookimpl(wrapper=True)

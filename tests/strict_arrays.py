@@ -6,7 +6,6 @@ read or write outside of an array with: numpy refuses those that are too large.
 
 import numpy as np
 
-
 INTEGERS = frozenset((int, np.int64))  # the types of nearly all indices
 read, write = np.ndarray.__getitem__, np.ndarray.__setitem__
 
