@@ -9,11 +9,18 @@ from bfenv.baselines.queue_order import learn_ends, score, sort
 from bfenv.baselines.reservations import NONE, bring_up_to_now, move_up
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
 from bfenv.core.jobs import FOREVER
-from bfenv.core.kernel import kernel
-from bfenv.core.profile import anchor_point, fits, place, rebuild, release, reserve
+from bfenv.core.kernel import kernel, shared_kernel
+from bfenv.core.profile import anchor_point, fits, place, rebuild
+from bfenv.core.profile import reserve as core_reserve
 
 
-@kernel
+@shared_kernel
+def reserve(profile, size, begin, end):
+    """Do what `bfenv.core.profile.reserve` does, which would be written out at a dozen places."""
+    core_reserve(profile, size, begin, end)
+
+
+@shared_kernel
 def promise(cluster, jobs, memory, job):
     """Line 3: return the earliest start (s) that delays no promise of equal or higher priority.
 
@@ -69,7 +76,7 @@ def _take_out(cluster, jobs, memory, job):
     begin = memory.promises.planned_start[job]
     end = begin + at.length_of(cluster, jobs, memory, job)
     if end > now(cluster):
-        release(memory.promises.profile, jobs.size[job], max(begin, now(cluster)), end)
+        reserve(memory.promises.profile, -jobs.size[job], max(begin, now(cluster)), end)
 
 
 @kernel

@@ -42,7 +42,7 @@ from itertools import pairwise
 from typing import Any
 
 import bfenv.baselines.multiqueue.memory as at
-from bfenv.baselines.multiqueue.changes import promise, remember, update
+from bfenv.baselines.multiqueue.changes import promise, remember, reserve, update
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.queue_order import find_order_or_expression, order_by_expression
 from bfenv.baselines.reservations import NONE
@@ -54,7 +54,7 @@ from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import fits, reserve
+from bfenv.core.profile import fits
 from bfenv.knowledge.priorities import FCFS
 
 BOUNDS = (1000, 10_000)  # seconds, equation (1)
