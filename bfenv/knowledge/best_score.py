@@ -12,7 +12,7 @@ import numpy as np
 import bfenv.knowledge.expression_program as ep
 from bfenv.core.cluster import PASSES
 from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.knowledge.user_history import group_of_alike
 
 
@@ -69,7 +69,7 @@ def write_firsts(scores, history, cluster, jobs, queue, firsts):
     return count
 
 
-@kernel
+@shared_kernel
 def find_best(scores, history, cluster, jobs, queue):
     """Return the job of a queue with the smallest value, the first of equals; -1 if it is empty.
 
