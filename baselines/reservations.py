@@ -17,7 +17,7 @@ import bfenv.core.openings as op
 import bfenv.core.profile as pr
 from bfenv.core.cluster import finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.knowledge.following import has_missed_pass
 
 NONE = -1  # planned start of a job without a reservation
@@ -167,7 +167,7 @@ def move_up(reservations, job, size, duration, earliest):
     return True
 
 
-@kernel
+@shared_kernel
 def close_up(reservations, jobs, line, time):
     """Move up the reservations of the jobs in `line` that are after `time`, one by one.
 
