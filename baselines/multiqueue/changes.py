@@ -10,14 +10,13 @@ from bfenv.baselines.reservations import NONE, bring_up_to_now, move_up
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel, shared_kernel
-from bfenv.core.profile import anchor_point, fits, place, rebuild
-from bfenv.core.profile import reserve as core_reserve
+from bfenv.core.profile import anchor_point, fits, place, rebuild, reserve
 
 
 @shared_kernel
-def reserve(profile, size, begin, end):
-    """Do what `bfenv.core.profile.reserve` does, which would be written out at a dozen places."""
-    core_reserve(profile, size, begin, end)
+def take(profile, size, begin, end):
+    """Reserve, or give back for a size below 0; `reserve` would be written out at 20 places."""
+    reserve(profile, size, begin, end)
 
 
 @shared_kernel
@@ -55,7 +54,7 @@ def put_back(cluster, jobs, memory, above):
                 continue
             begin, length = promised_start[job], at.length_of(cluster, jobs, memory, job)
             if begin >= now(cluster) and fits(profile, jobs.size[job], length, begin):
-                reserve(profile, jobs.size[job], begin, begin + length)
+                take(profile, jobs.size[job], begin, begin + length)
             else:
                 promised_start[job] = NONE
         priority = at.next_priority(cluster, jobs, memory, priority)
@@ -76,7 +75,7 @@ def _take_out(cluster, jobs, memory, job):
     begin = memory.promises.planned_start[job]
     end = begin + at.length_of(cluster, jobs, memory, job)
     if end > now(cluster):
-        reserve(memory.promises.profile, -jobs.size[job], max(begin, now(cluster)), end)
+        take(memory.promises.profile, -jobs.size[job], max(begin, now(cluster)), end)
 
 
 @kernel
@@ -92,7 +91,7 @@ def reserve_requested(cluster, jobs, memory):
             earliest = max(now(cluster), jobs.requested_start[job])
             begin = anchor_point(profile, size, estimate, earliest)
             memory.reserved_start[job] = begin
-        reserve(profile, size, begin, begin + estimate)
+        take(profile, size, begin, begin + estimate)
 
 
 @kernel

@@ -42,7 +42,7 @@ from itertools import pairwise
 from typing import Any
 
 import bfenv.baselines.multiqueue.memory as at
-from bfenv.baselines.multiqueue.changes import promise, remember, reserve, update
+from bfenv.baselines.multiqueue.changes import promise, remember, take, update
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.queue_order import find_order_or_expression, order_by_expression
 from bfenv.baselines.reservations import NONE
@@ -132,7 +132,7 @@ def _consider(cluster, jobs, memory, job):
             memory.pivot[p] = NONE
     elif _delays_no_pivot(cluster, jobs, memory, job):  # lines 7a to 7c
         profile, time = memory.promises.profile, now(cluster)
-        reserve(profile, jobs.size[job], time, time + jobs.estimate[job])
+        take(profile, jobs.size[job], time, time + jobs.estimate[job])
         _start(cluster, jobs, memory, job)
 
 
