@@ -92,16 +92,15 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     episode's jobs. Until a job ends, it counts with its estimate; the reward after its end corrects
     this, and the last reward settles the jobs that still run.
 
-    * "penalized": the square root of the product (sum of bounded slowdowns / EASY's) x max(1,
-      longest wait / E), over the jobs submitted so far. A bounded slowdown is max(1, (wait +
-      runtime) / max(runtime, `tau`)). EASY schedules the same jobs from the same machine
-      (conservative backfilling does if jobs have requested start times), and E is its longest wait,
-      at least an hour. The rewards add up to minus the square root of the penalized slowdown, by
-      which leaderboards rank: -1 for EASY.
-    * "penalized_product": the same without the square root.
+    * "penalized_product": (sum of bounded slowdowns / EASY's) x max(1, longest wait / E), over the
+      jobs submitted so far. A bounded slowdown is max(1, (wait + runtime) / max(runtime, `tau`)).
+      EASY schedules the same jobs from the same machine (conservative backfilling does if jobs have
+      requested start times), and E is its longest wait, at least an hour. The rewards add up to
+      minus the penalized slowdown, by which leaderboards rank: -1 for EASY.
     * "penalized_shaped": the same, plus {overdue} x (wait / E - 1/2)^2 for each job that waits now
       and has waited for more than half of E. A job gets this charge back when it starts, so the
       rewards add up as those of "penalized_product".
+    * "penalized": the square root of "penalized_product".
     * "log_ratio": log(sum of bounded slowdowns / EASY's), where a job to come has 1. The rewards
       add up to minus this: 0 for EASY.
     * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.

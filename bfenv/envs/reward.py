@@ -105,7 +105,8 @@ def penalized_shaped(before: Totals, after: Totals) -> Number:
     No job waits at the end, so the rewards add up as those of `penalized_product` (potential-based
     shaping: Ng, Harada and Russell, 1999).
     """
-    return penalized_product(before, after) + OVERDUE * (before.overdue - after.overdue)
+    growth = _penalized(after) - _penalized(before)
+    return OVERDUE * (before.overdue - after.overdue) - growth
 
 
 def _penalized(totals: Totals) -> Number:
@@ -114,9 +115,9 @@ def _penalized(totals: Totals) -> Number:
 
 
 REWARDS = {
-    "penalized": root_of_penalized,
-    "penalized_product": penalized_product,
     "penalized_shaped": penalized_shaped,
+    "penalized_product": penalized_product,
+    "penalized": root_of_penalized,
     "log_ratio": log_ratio,
     "bounded_slowdown": bounded_slowdown,
     "wait": wait,

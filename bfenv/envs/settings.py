@@ -123,9 +123,9 @@ class EnvSettings(TypedDict, total=False):
     reward: Annotated[
         str | Reward,
         Setting(
-            "penalized",
-            'this, "penalized_product", "penalized_shaped", "log_ratio", "bounded_slowdown", '
-            '"wait" or your own, see Rewards.',
+            "penalized_shaped",
+            'this, "penalized_product", "penalized", "log_ratio", "bounded_slowdown", "wait" or '
+            "your own, see Rewards.",
         ),
     ]
     tau: Annotated[

@@ -52,8 +52,8 @@ def test_log_ratio():
 @pytest.mark.parametrize("reward", ["penalized", "penalized_product", "penalized_shaped"])
 @pytest.mark.parametrize("policy", ["easy", "easy-saf"])
 def test_penalized(policy, reward):
-    """The rewards add up to minus the penalized slowdown, or by default to minus its root."""
-    assert SETTINGS["reward"].default == "penalized"
+    """The rewards add up to minus the penalized slowdown, as by default, or to minus its root."""
+    assert SETTINGS["reward"].default == "penalized_shaped"
     options = {"episode_jobs": 64, "warmup_jobs": 64, "reward": reward}
     env = BackfillEnv(window=512, idle="allowed", reservations=0, **options)
     longer = 0

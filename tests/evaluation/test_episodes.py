@@ -38,9 +38,9 @@ def test_easy():
 
 
 def test_reward():
-    """The mean reward and its deviation are those of the sums of the default reward."""
+    """The mean reward and its deviation are those of the sums of the reward "penalized"."""
     row = evaluate_agent("random", TRACE, episodes=3, references=[], **OPTIONS)[0]
-    env, sums = BackfillEnv(TRACE, split="test", **OPTIONS), [0.0] * 3
+    env, sums = BackfillEnv(TRACE, split="test", reward="penalized", **OPTIONS), [0.0] * 3
     for seed in range(3):
         observation, over, agent = env.reset(seed=seed)[0], False, RandomAgent(env, seed)
         while not over:
