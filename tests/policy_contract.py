@@ -115,6 +115,7 @@ def acts(policy):
         pytest.skip("it starts jobs for trials")
 
 
+# Without more columns, environments of all traces are stepped by the same machine code.
 PLAIN = {"split": "all", "idle": "every_pass", "reservations": 0, "job_features": []}
 
 

@@ -15,7 +15,10 @@ from bfenv.core.profile import anchor_point, fits, place, rebuild, reserve
 
 @shared_kernel
 def take(profile, size, begin, end):
-    """Reserve, or give back for a size below 0; `reserve` would be written out at 20 places."""
+    """Do what `reserve` does; a size below 0 gives processors back.
+
+    All callers share one copy of the code. Of `reserve`, the compiler would make 20.
+    """
     reserve(profile, size, begin, end)
 
 

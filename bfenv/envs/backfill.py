@@ -97,10 +97,10 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
       EASY schedules the same jobs from the same machine (conservative backfilling does if jobs have
       requested start times), and E is its longest wait, at least an hour. The rewards add up to
       minus the penalized slowdown, by which leaderboards rank: -1 for EASY.
-    * "penalized_shaped": the same, plus {overdue} x (wait / E - 1/2)^2 for each job that waits now
-      and has waited for more than half of E. A job gets this charge back when it starts, so the
-      rewards add up as those of "penalized_product".
-    * "penalized": the square root of "penalized_product".
+    * "penalized_shaped", the default: the same cost, plus {overdue} x (wait / E - 1/2)^2 for each
+      job that waits now and has waited for more than half of E. A job gets this charge back when it
+      starts, so the rewards add up as those of "penalized_product".
+    * "penalized": the square root of the cost of "penalized_product".
     * "log_ratio": log(sum of bounded slowdowns / EASY's), where a job to come has 1. The rewards
       add up to minus this: 0 for EASY.
     * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs.

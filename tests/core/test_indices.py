@@ -2,6 +2,7 @@
 
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +40,30 @@ def run(policy, trace, seed):
     with mock.patch.object(detour, "new_detour", strict_detour):
         detour.run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
     return cluster.end[: len(trace)]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        -1,
+        np.int64(-1),
+        np.int32(-1),
+        (0, -1),
+        (np.int64(-1), 0),
+        slice(-2, None),
+        (0, slice(0, -1)),
+    ],
+    ids=str,
+)
+def test_strict_array(index):
+    """A strict array refuses each index below 0, and so does a part of it."""
+    for array in (strict(np.zeros((3, 3))), strict(np.zeros((4, 3, 3)))[2]):
+        with pytest.raises(IndexError, match="is below 0"):
+            array[index]
+        with pytest.raises(IndexError, match="is below 0"):
+            array[index] = 1
+        array[0, np.int64(2)], array[1:, 0] = 1, 2
+        assert array.sum() == 1 + 2 * 2
 
 
 def test_negative_index():
