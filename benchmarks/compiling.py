@@ -65,14 +65,19 @@ compiled_kernel.CompiledKernel.get_call_template = compiled_kernel.CPUDispatcher
 compiled_kernel.CompiledKernel.get_overload = compiled_kernel.CPUDispatcher.get_overload
 """,
     "no machine code of what is written out": """
-numba_compiler._Inlined._finalize_final_module = (
-    numba_compiler.JITCodeLibrary._finalize_final_module
-)
+numba_compiler.InlinedCompiler.library = numba_compiler.JITCodeLibrary
 """,
     "memories passed as one value": """
 numba_compiler.register_default(numba_compiler.types.NamedTuple)(numba_compiler.models.TupleModel)
 """,
-    "large kernels are optimized once": "numba_compiler.LARGE = 1_000_000_000",
+    "what is written out is optimized there only": """
+numba_compiler._Inlined._optimize_final_module = (
+    numba_compiler.JITCodeLibrary._optimize_final_module
+)
+""",
+    "optimization in one go": """
+numba_compiler._Called._optimize_final_module = numba_compiler.JITCodeLibrary._optimize_final_module
+""",
     "no reference counts": 'del compiled_kernel.OPTIONS["_nrt"]',
     "kernels written out": 'compiled_kernel.OPTIONS["forceinline"] = False',
     "indices that are not negative": """

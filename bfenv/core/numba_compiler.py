@@ -16,31 +16,43 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.consts import ConstantInference
 from numba.core.datamodel import models, register_default
 from numba.core.ir_utils import build_definitions, get_definition, guard
+from numba.core.registry import cpu_target
 from numba.core.untyped_passes import InlineInlinables
 from numba.np import arrayobj
 
 from bfenv.core.distributions import is_own
 
-LARGE = 60_000  # bytes of bitcode
 OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
+ENVIRONMENT = "_ZN08NumbaEnv"  # how those of the Python objects begin that a function may need
+
+
+class _Called(JITCodeLibrary):
+    """The code of a kernel that Python calls."""
+
+    def _optimize_final_module(self) -> None:
+        # numba optimizes twice, and looks for reference counts in between. Kernels have none.
+        passes = self._codegen._module_pass_manager()
+        passes, *builder = passes if isinstance(passes, tuple) else (passes,)  # before numba 0.62
+        passes.run(self._final_module, *builder)
 
 
 class _Inlined(JITCodeLibrary):
-    """The code of a kernel that kernels call: never separate machine code."""
+    """The code of a kernel that kernels call: no machine code is made of it, but of its callers."""
 
     def _optimize_final_module(self) -> None:
-        # A large one takes long, gains little, and is optimized again where it is written out.
-        if len(self._final_module.as_bitcode()) < LARGE:
-            super()._optimize_final_module()
+        """Leave that to the callers, in which the code is optimized again."""
 
     def _finalize_final_module(self) -> None:
-        self._shared_module = self._final_module.clone()  # what callers are given
+        self._shared_module = self._final_module  # what callers are given
         for function in self._shared_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
                 function.linkage = llvm.Linkage.linkonce_odr  # as numba does
-        for function in self._final_module.functions:
-            if not function.is_declaration:
-                function.linkage = llvm.Linkage.available_externally  # no code is made of these
+        self._finalize_dynamic_globals()
+        environments = self._codegen._create_empty_module(self.name)
+        for variable in self._shared_module.global_variables:
+            if variable.name.startswith(ENVIRONMENT):
+                cpu_target.target_context.declare_env_global(environments, variable.name)
+        self._final_module = llvm.parse_assembly(str(environments))
         super()._finalize_final_module()
 
 
@@ -74,7 +86,14 @@ class _FieldsThatAreNone(FunctionPass):
 
 
 class KernelCompiler(Compiler):
-    """numba's compiler, with a pass of our own."""
+    """numba's compiler, with a pass and a kind of library of our own."""
+
+    library: type[JITCodeLibrary] = _Called
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, *rest)
+        self.state.library = self.library(target_context.codegen(), "kernel")
+        self.state.library.enable_object_caching()
 
     def define_pipelines(self) -> Any:
         """Return numba's passes and our own."""
@@ -87,10 +106,7 @@ class KernelCompiler(Compiler):
 class InlinedCompiler(KernelCompiler):
     """The compiler of a kernel that kernels call."""
 
-    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
-        super().__init__(typing_context, target_context, *rest)
-        self.state.library = _Inlined(target_context.codegen(), "kernel")
-        self.state.library.enable_object_caching()
+    library = _Inlined
 
 
 class _PassedWhole(models.TupleModel):
