@@ -67,7 +67,7 @@ compiled_kernel.CompiledKernel.get_overload = compiled_kernel.CPUDispatcher.get_
     "no machine code of what is written out": """
 numba_compiler.InlinedCompiler.library = numba_compiler.JITCodeLibrary
 """,
-    "memories passed as one value": """
+    "NamedTuples passed as one value": """
 numba_compiler.register_default(numba_compiler.types.NamedTuple)(numba_compiler.models.TupleModel)
 """,
     "what is written out is optimized there only": """

@@ -1,11 +1,11 @@
 """Kernels as numba's compiled functions: found on disk, compiled here, or by another process.
 
-Most kernels are called by other kernels only, which have them written out inside. numba compiles
-each to separate machine code with a wrapper for calls from Python. Here that is done only for a
-kernel that is called from Python, which takes five eighths of the time.
+Most kernels are called by other kernels only, which have them written out inside. numba optimizes
+each on its own, and compiles it to machine code with a wrapper for calls from Python. Here that is
+done only for a kernel that is called from Python, which takes less than half of the time.
 
 numba passes a NamedTuple number by number, and the memory of a policy has up to a thousand. Kernels
-pass a NamedTuple of bfenv that is called `Memory` as one value, which is compiled faster.
+pass a NamedTuple of bfenv as one value if its values differ in type, which is compiled faster.
 
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
 count a negative one from the end, which takes a fifth of the time of conservative backfilling. With

@@ -197,7 +197,7 @@ def test_nowhere_to_write(own, tmp_path):
 
 
 def test_passed_whole():
-    """A memory of bfenv is one argument of a kernel; any other NamedTuple is as many as its values.
+    """A NamedTuple of bfenv is one argument of a kernel, if its values differ in type.
 
     numba keeps functions of other packages on disk, so they must be called as without bfenv.
     """
@@ -205,11 +205,11 @@ def test_passed_whole():
     memory = bfenv.find_policy("easy-sjf").memory(trace.jobs, 1, np.random.default_rng(0))
     foreign = NamedTuple("Memory", [("first", int), ("second", float)])(1, 2.0)
     cluster = new_cluster(trace)[0]
-    whole, *others = (
+    whole, part_of_it, *others = (
         default_manager.lookup(numba.typeof(value)).get_argument_type()
-        for value in (memory, foreign, cluster)
+        for value in (memory, memory.queue, foreign, cluster)
     )
-    assert isinstance(whole, LiteralStructType)
+    assert isinstance(whole, LiteralStructType) and isinstance(part_of_it, LiteralStructType)
     assert all(isinstance(arguments, tuple) for arguments in others)
 
 
