@@ -3,7 +3,7 @@
 Before each pass of `order_pass`, the values of the expressions (`bfenv.knowledge.expressions`) and
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
 Expressions and numbers are data. Code is compiled for each kind of guard, for either way of making
-passes, and for predictions, deadlines and trials.
+passes, and for the values of expressions, predictions, deadlines and trials.
 
 With at most one reservation, an order whose values change needs no sorted queue: `_selection_pass`
 makes the same pass from the best job and the jobs that fit. The next job is selected each time
@@ -53,6 +53,7 @@ class Memory(NamedTuple):
     # One of the two is None, so that only one kind of pass is compiled
     selects: bool | None  # True: passes are made by `_selection_pass`
     sorts: bool | None  # True: they are made by `order_pass`
+    scores: bool | None  # True: `order_pass` reads values of expressions
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
     unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
@@ -73,8 +74,9 @@ def decide(cluster, jobs, memory):
     if memory.selects is not None:
         _selection_pass(cluster, jobs, memory)
     if memory.sorts is not None:
-        if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
-            _score(cluster, jobs, memory)
+        if memory.scores is not None:
+            if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
+                _score(cluster, jobs, memory)
         order_pass(cluster, jobs, memory.easy)
     if memory.guard is not None:
         note_starts(memory.guard, cluster)
@@ -282,6 +284,7 @@ def new_memory(
         counts=np.logical_or.reduce([program.counts for program in programs]),
         selects=True if selects else None,
         sorts=None if selects else True,
+        scores=None if selects or not (any(scored) or believes) else True,
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
         unscored=np.empty(len(jobs.submit), dtype=np.int64),
