@@ -103,12 +103,23 @@ def add_twice(values, x):
 @kernel
 def ends(values, i):
     return 10 * values[-1] + values[i]
+
+@kernel
+def answer(x):
+    print("x is", x)
+    if x > 1:
+        raise ValueError("too large")
+    return x
+
+@kernel
+def ask(x):
+    return answer(x)
 """
 PROGRAM = """
 import bfenv.core.kernel
 import pickle
 import numpy as np
-from own.kinds import add, add_twice, adder, ends, f, factorial, first, other
+from own.kinds import add, add_twice, adder, ask, ends, f, factorial, first, other
 
 one_name = first, f, adder(3), adder(4)
 print([g(0) for g in one_name])
@@ -121,6 +132,11 @@ print(a.tolist(), b.tolist(), c.tolist())
 print(ends(np.array([1, 2, 3]), -2))
 exec('@bfenv.core.kernel.kernel\\ndef typed(x):\\n    return x + 1')
 print(typed(1))
+print(ask(1))
+try:
+    ask(2)
+except ValueError as error:
+    print(error)
 print([sum(g.compiled.stats.cache_hits.values()) for g in (*one_name, add, add_twice, ends)])
 """
 
@@ -129,12 +145,14 @@ def test_kinds(own, tmp_path):
     """Functions of one name, recursive and shared ones, and those that were sent or typed work.
 
     Here recursive ones call themselves and are called. A negative index of yours counts from the
-    end. A second process loads the kernels of the first. Nothing is announced.
+    end. A kernel that is called by another may print and fail. A second process loads the kernels
+    of the first. Nothing is announced.
     """
     (own / "kinds.py").write_text(KINDS)
     for found in (0, 1):
         run = run_python(PROGRAM, tmp_path, tmp_path / "cache")
         lines = ["[1, 2, 3, 4]", "120 121 25", "[4, 14, 20] [4, 14, 20] [4, 14, 20]", "32", "2"]
+        lines += ["x is 1", "1", "x is 2", "too large"]
         assert run.stdout.splitlines() == [*lines, str([found] * 7)]
         assert run.stderr == ""
 
