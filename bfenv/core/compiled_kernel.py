@@ -175,7 +175,8 @@ def _less_garbage_collection() -> Iterator[None]:
     The compiler keeps so many objects that this would take a tenth of its time.
     """
     before = gc.get_threshold()
-    gc.set_threshold(*map(max, before, COLLECTION))
+    if before[0] > 0:  # 0 turns it off
+        gc.set_threshold(*map(max, before, COLLECTION))
     try:
         yield
     finally:
