@@ -39,6 +39,8 @@ class _Called(JITCodeLibrary):
 class _Inlined(JITCodeLibrary):
     """The code of a kernel that kernels call: no machine code is made of it, but of its callers."""
 
+    _final_module: Any
+
     def _optimize_final_module(self) -> None:
         """Leave that to the callers, in which the code is optimized again."""
 
