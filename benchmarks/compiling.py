@@ -64,7 +64,7 @@ WITHOUT = {
 compiled_kernel.CompiledKernel.get_call_template = compiled_kernel.CPUDispatcher.get_call_template
 compiled_kernel.CompiledKernel.get_overload = compiled_kernel.CPUDispatcher.get_overload
 """,
-    "no machine code of what is written out": """
+    "no optimization and no machine code of what is written out": """
 numba_compiler.InlinedCompiler.library = numba_compiler.JITCodeLibrary
 """,
     "NamedTuples passed as one value": """

@@ -53,7 +53,7 @@ class Memory(NamedTuple):
     # One of the two is None, so that only one kind of pass is compiled
     selects: bool | None  # True: passes are made by `_selection_pass`
     sorts: bool | None  # True: they are made by `order_pass`
-    scores: bool | None  # True: `order_pass` reads values of expressions
+    scores: bool | None  # True: there are expressions; None: their code is not compiled
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
     unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
@@ -284,7 +284,7 @@ def new_memory(
         counts=np.logical_or.reduce([program.counts for program in programs]),
         selects=True if selects else None,
         sorts=None if selects else True,
-        scores=None if selects or not (any(scored) or believes) else True,
+        scores=True if any(scored) or believes else None,
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
         unscored=np.empty(len(jobs.submit), dtype=np.int64),

@@ -2,10 +2,10 @@
 
 Most kernels are called by other kernels only, which have them written out inside. numba optimizes
 each on its own, and compiles it to machine code with a wrapper for calls from Python. Here that is
-done only for a kernel that is called from Python, which takes less than half of the time.
+done only for a kernel that is called from Python. So compiling takes less than half of the time.
 
 numba passes a NamedTuple number by number, and the memory of a policy has up to a thousand. Kernels
-pass a NamedTuple of bfenv as one value if its values differ in type, which is compiled faster.
+pass a NamedTuple of bfenv as one value if its values differ in type. That is compiled faster.
 
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
 count a negative one from the end, which takes a fifth of the time of conservative backfilling. With
@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from numba._dispatcher import compute_fingerprint
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import OmittedArg
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
@@ -125,7 +126,9 @@ class CompiledKernel(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Compile for arguments of these types; if another process does so, load its code."""
-        with self._cache.compiling(sig, self.targetctx.codegen()), _less_garbage_collection():
+        waiting = self._cache.compiling(sig, self.targetctx.codegen())
+        # Under numba's lock, no other thread takes changed thresholds for those of the program.
+        with waiting, global_compiler_lock, _less_garbage_collection():
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -170,9 +173,10 @@ class CompiledKernel(CPUDispatcher):
 
 @contextmanager
 def _less_garbage_collection() -> Iterator[None]:
-    """Let Python look for garbage less often meanwhile.
+    """Let Python look for garbage less often within this context.
 
-    The compiler keeps so many objects that this would take a tenth of its time.
+    The compiler makes millions of objects and keeps most of them. At Python's usual thresholds,
+    a tenth of its time goes into looking through them.
     """
     before = gc.get_threshold()
     if before[0] > 0:  # 0 turns it off

@@ -1,8 +1,9 @@
 """What bfenv changes of numba's compiler; `bfenv.core.compiled_kernel` compiles by it.
 
-Code of kernels that only kernels call is made for these callers. What a kernel does for a field
-that is None is dropped. NamedTuples of bfenv are passed as one value. Code that counts a negative
-index from the end is left out of bfenv's own kernels. That replaces a private function of numba's.
+A kernel that only kernels call is optimized, and becomes machine code, in its callers. What a
+kernel does for a field that is None is dropped. NamedTuples of bfenv whose values differ in type
+are passed as one value. Code that counts a negative index from the end is left out of bfenv's own
+kernels. That replaces a private function of numba's.
 """
 
 import inspect
@@ -23,7 +24,8 @@ from numba.np import arrayobj
 from bfenv.core.distributions import is_own
 
 OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
-ENVIRONMENT = "_ZN08NumbaEnv"  # how those of the Python objects begin that a function may need
+# How the names of environments begin: a function keeps there the Python objects that it needs.
+ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class _Called(JITCodeLibrary):
@@ -37,19 +39,20 @@ class _Called(JITCodeLibrary):
 
 
 class _Inlined(JITCodeLibrary):
-    """The code of a kernel that kernels call: no machine code is made of it, but of its callers."""
+    """The code of a kernel that kernels call. Only its callers become machine code."""
 
     _final_module: Any
 
     def _optimize_final_module(self) -> None:
-        """Leave that to the callers, in which the code is optimized again."""
+        """Do nothing: the code is optimized where callers have it written out."""
 
     def _finalize_final_module(self) -> None:
+        """Give the code to the callers, and make machine code of its environments alone."""
         self._shared_module = self._final_module  # what callers are given
         for function in self._shared_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
                 function.linkage = llvm.Linkage.linkonce_odr  # as numba does
-        self._finalize_dynamic_globals()
+        self._finalize_dynamic_globals()  # numba will look for them in the environments only
         environments = self._codegen._create_empty_module(self.name)
         for variable in self._shared_module.global_variables:
             if variable.name.startswith(ENVIRONMENT):
@@ -112,7 +115,7 @@ class InlinedCompiler(KernelCompiler):
 
 
 class _PassedWhole(models.TupleModel):
-    """How kernels pass a NamedTuple of bfenv: as one value."""
+    """How kernels pass a NamedTuple of bfenv whose values differ in type: as one value."""
 
     def get_argument_type(self) -> Any:
         """Return the type of the argument."""
@@ -131,8 +134,9 @@ def _model_of_named_tuple(manager: Any, kind: Any) -> Any:
     """Choose how kernels pass a NamedTuple, when numba first meets it.
 
     Those of other packages are passed number by number, as numba does: it keeps compiled functions
-    on disk, which programs without bfenv call, too. Those with values of one type, such as the
-    cluster, have another type. Passed as one value, they make orders with scores 14 % slower.
+    on disk, which programs without bfenv call, too. For a NamedTuple whose values have one type,
+    such as the cluster, numba has another type, which is left as it is: passed as one value, it
+    makes orders with expressions 14 % slower.
     """
     is_ours = is_own(kind.instance_class.__module__)
     return (_PassedWhole if is_ours else models.TupleModel)(manager, kind)

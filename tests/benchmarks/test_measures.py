@@ -121,7 +121,7 @@ def test_learning_pays():
     runtimes. What starves jobs, such as random actions and the smallest area first, has more than
     EASY.
     """
-    logs = {outcome.name: np.log(outcome.measure) for outcome in score_episodes(50)}
+    logs = {outcome.name: np.log(outcome.measure) for outcome in score_episodes(100)}
     assert (logs[BEST_ORDER] - logs["random"]).mean() < math.log(1 / 3)
     assert logs[f"{BEST_ORDER}, runtimes known"].mean() < logs[BEST_ORDER].mean() - 0.1
     assert min(logs["random"].mean(), logs["easy-saf"].mean()) > logs["easy"].mean()

@@ -1,6 +1,7 @@
 """Kernels, compiled and kept on disk: found again, and never stale."""
 
 import ast
+import gc
 import sys
 from typing import NamedTuple
 
@@ -8,9 +9,12 @@ import numba
 import numpy as np
 import pytest
 from llvmlite.ir import LiteralStructType
+from numba.core import types
 from numba.core.datamodel import default_manager
+from numba.core.registry import CPUDispatcher
 
 import bfenv
+from bfenv.core.compiled_kernel import COLLECTION
 from bfenv.core.events import new_cluster, pop, push
 from bfenv.core.kernel import Code, compiling, kernel, shared_kernel
 from bfenv.core.numba_compiler import has_index_patch
@@ -229,6 +233,29 @@ def test_passed_whole():
     )
     assert isinstance(whole, LiteralStructType) and isinstance(part_of_it, LiteralStructType)
     assert all(isinstance(arguments, tuple) for arguments in others)
+
+
+@pytest.mark.parametrize("before", [(700, 10, 10), (0, 10, 10), (10**6, 30, 60)], ids=str)
+def test_garbage_collection(before, monkeypatch):
+    """While numba compiles, garbage is collected less often, and never if the program says so.
+
+    Afterwards, it is collected as before, even if compiling fails.
+    """
+    seen, thresholds = [], gc.get_threshold()
+
+    def fail(dispatcher, signature):
+        seen.append(gc.get_threshold())
+        raise RuntimeError
+
+    monkeypatch.setattr(CPUDispatcher, "compile", fail)
+    try:
+        gc.set_threshold(*before)
+        with pytest.raises(RuntimeError):
+            first.compiled.compile((types.int64,))
+        assert gc.get_threshold() == before
+    finally:
+        gc.set_threshold(*thresholds)
+    assert seen == [before if before[0] == 0 else tuple(map(max, before, COLLECTION))]
 
 
 OTHER_NUMBA = """

@@ -27,8 +27,7 @@ from bfenv.testing.report import KINDS, check_policy, report_on
 
 POLICIES = [policy for policy in bfenv.policies().values() if isinstance(policy, bfenv.Policy)]
 FIRST = {policy.decide.__module__: policy for policy in reversed(POLICIES)}  # of each module
-# To compile or to examine; their contract is tested elsewhere
-SLOW = {"conservative", "conservative-replan", "cons-rs", "easy-saf-guarded", "multiqueue", "slack"}
+SLOW = {"cons-rs", "multiqueue"}  # to compile or to examine; their contract is tested elsewhere
 
 
 def is_first(policy):
